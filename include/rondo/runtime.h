@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime.h - actors, messages, timers, pools and sockets.
+ *
+ * An actor is some state and a function that receives its messages, one at a
+ * time, in the order in which each sender sent them.  Actors share a few worker
+ * threads; an actor with nothing to do costs memory and nothing else.  Work
+ * that blocks belongs on a pool (below), whose results come back as messages.
+ *
+ * Threads.  Unless a comment says otherwise a function may be called on any
+ * thread: in a receive function, on a pool thread, or on a thread of the
+ * caller's own.  "In a turn" means: called by a receive function, directly or
+ * not, on the worker that runs it.
+ *
+ * The same program runs on N workers, on the calling thread alone
+ * (RONDO_THREADS_NONE), or under a seeded simulation (`simulate`), where one
+ * thread, a fake clock and a random but repeatable choice of who runs next make
+ * every run with one seed the same run.
+ */
+#ifndef RONDO_RUNTIME_H
+#define RONDO_RUNTIME_H
+
+#include "rondo/rondo.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rondo_runtime rondo_runtime;
+typedef struct rondo_actor rondo_actor;
+typedef struct rondo_timer rondo_timer;
+typedef struct rondo_pool rondo_pool;
+typedef struct rondo_io rondo_io;
+
+/* ------------------------------------------------------------- messages --- */
+
+/*
+ * The head of every message; put it first in a struct of your own:
+ *
+ *     struct token { struct rondo_msg head; uint32_t origin, value; };
+ *     struct token *t = rondo_msg_new(MSG_TOKEN, sizeof *t);
+ *
+ * Exactly one party owns a message at any time.  Sending gives it away; a
+ * receive function is given the message it is called with and must send it on
+ * (which allocates nothing), keep it, or free it.
+ *
+ * `fini`, if set, is called once by whoever frees the message, before the
+ * memory goes (so that a message dropped on the way releases what it holds).
+ * Fields with a trailing underscore belong to the runtime.
+ */
+struct rondo_msg {
+    void *link_;
+    void (*fini)(struct rondo_msg *m);
+    uint32_t type; /* yours; values from RONDO_MSG_SYSTEM up are the runtime's */
+    uint16_t class_;
+    uint16_t flags_;
+};
+
+enum {
+    RONDO_MSG_SYSTEM = 0x7fff0000,
+    RONDO_MSG_STOP = RONDO_MSG_SYSTEM, /* never delivered: see rondo_actor_stop */
+    RONDO_MSG_IO,                      /* struct rondo_io_ready */
+    RONDO_MSG_TICK,                    /* struct rondo_msg, of rondo_send_every(type 0) */
+    RONDO_MSG_DOWN                     /* struct rondo_down */
+};
+
+/* A message of `size` bytes (>= sizeof(struct rondo_msg)), all zero but `type`.
+ * NULL when out of memory.  The caller owns it. */
+RONDO_API void *rondo_msg_new(uint32_t type, size_t size);
+
+/* Frees a message (given); NULL does nothing. */
+RONDO_API void rondo_msg_free(void *m);
+
+/* ------------------------------------------------------------- runtimes --- */
+
+struct rondo_runtime_options {
+    size_t size;
+    /* AUTO: one worker a core.  FIXED: `max` workers.  NONE: no thread is
+     * started, rondo_runtime_run runs everything on its caller.  RANGE is
+     * RONDO_ERR_INVALID. */
+    struct rondo_threads threads;
+    bool simulate;         /* one thread, fake clock, seeded choices; overrides `threads` */
+    uint64_t seed;         /* of the simulation */
+    uint64_t slow_turn_ns; /* a turn longer than this is named in the log; 0: 10 ms */
+};
+
+/* Starts a runtime; NULL options are the defaults.
+ * Errors: NOMEM, INVALID, SYSTEM (no thread, no descriptor). */
+RONDO_API RONDO_NODISCARD enum rondo_err
+rondo_runtime_new(const struct rondo_runtime_options *options, rondo_runtime **out);
+
+/*
+ * Waits until the last actor has stopped or rondo_runtime_stop was called; with
+ * RONDO_THREADS_NONE and in a simulation it is also what runs the actors.  One
+ * caller at a time, not in a turn.
+ * Errors: STALLED (simulation only: actors are alive, yet nothing is runnable,
+ * no timer is set and no job is in a pool), INVALID (called in a turn).
+ */
+RONDO_API RONDO_NODISCARD enum rondo_err rondo_runtime_run(rondo_runtime *rt);
+
+/* Makes rondo_runtime_run return soon.  Actors stay as they are. Any thread. */
+RONDO_API void rondo_runtime_stop(rondo_runtime *rt);
+
+/* Stops every actor (messages not yet handled are freed and counted as
+ * dropped), cancels every timer, joins the workers, frees everything.  Pools of
+ * this runtime must have been freed before.  Not in a turn.  NULL does nothing.
+ * References to actors that are still held stay valid for rondo_actor_unref
+ * and for rondo_send, which drops. */
+RONDO_API void rondo_runtime_free(rondo_runtime *rt);
+
+/* The runtime's monotonic clock (the fake one in a simulation). */
+RONDO_API uint64_t rondo_runtime_now_ns(const rondo_runtime *rt);
+
+/* Workers that run actors (1 for NONE and in a simulation). */
+RONDO_API unsigned rondo_runtime_workers(const rondo_runtime *rt);
+
+struct rondo_runtime_stats {
+    uint64_t actors;                    /* alive now */
+    uint64_t spawned, handled, dropped; /* actors ever; messages received; messages dropped */
+    uint64_t turns, steals, wakeups, slow_turns;
+};
+
+/* A snapshot of counters; each is exact once the runtime is at rest. */
+RONDO_API void rondo_runtime_stats(const rondo_runtime *rt, struct rondo_runtime_stats *out);
+
+/* --------------------------------------------------------------- actors --- */
+
+/* Called with one message (given) at a time; `state` is the actor's own and is
+ * touched by one worker at a time. */
+typedef void (*rondo_receive_fn)(rondo_actor *self, void *state, struct rondo_msg *m);
+
+struct rondo_actor_options {
+    size_t size;
+    const char *name;                /* for traces and warnings; lent until the actor is freed */
+    rondo_receive_fn receive;        /* required */
+    void *state;                     /* given to the actor if `free_state` is set */
+    void (*free_state)(void *state); /* called once, after the last message, on any thread */
+    unsigned pin;                    /* 0: runs anywhere; k: only on worker k - 1 */
+};
+
+/* Starts an actor; the caller gets one reference.  An actor lives until it is
+ * stopped, references or not.  Errors: NOMEM, INVALID, CLOSED. */
+RONDO_API RONDO_NODISCARD enum rondo_err
+rondo_spawn(rondo_runtime *rt, const struct rondo_actor_options *options, rondo_actor **out);
+
+/* References keep the address valid, not the actor alive. */
+RONDO_API rondo_actor *rondo_actor_ref(rondo_actor *a);
+RONDO_API void rondo_actor_unref(rondo_actor *a);
+
+/*
+ * Sends `m` (given).  Never blocks, never fails: a message to a stopped actor
+ * is freed and counted as dropped.  What a turn sends is published at the end
+ * of the turn, or by rondo_flush; the order from one sender to one receiver is
+ * kept.
+ */
+RONDO_API void rondo_send(rondo_actor *to, void *m);
+
+/* In a turn: publishes what this turn has sent so far.  Elsewhere: nothing to do. */
+RONDO_API void rondo_flush(void);
+
+/* Asks an actor to stop: it handles what was sent to it before, then its state
+ * is freed, and everything later is dropped.  Called by the actor itself in a
+ * turn, it stops after the current message; what is still in its mailbox is
+ * dropped.  Stopping twice is once. */
+RONDO_API void rondo_actor_stop(rondo_actor *a);
+
+/* The runtime of an actor; its name ("" if none). */
+RONDO_API rondo_runtime *rondo_actor_runtime(const rondo_actor *a);
+RONDO_API const char *rondo_actor_name(const rondo_actor *a);
+
+/* The actor whose turn this is (borrowed), NULL elsewhere; the worker that this
+ * thread is, 0.., or -1 elsewhere. */
+RONDO_API rondo_actor *rondo_self(void);
+RONDO_API int rondo_worker_index(void);
+
+/* --------------------------------------------------------------- timers --- */
+
+/*
+ * Sends `m` (given) to `to` once `delay_ns` has passed; never early.  With
+ * `out` the caller gets a handle that must be given to rondo_timer_cancel or
+ * rondo_timer_free.  Errors: NOMEM (m is freed), CLOSED (m is freed).
+ */
+RONDO_API RONDO_NODISCARD enum rondo_err rondo_send_after(rondo_actor *to, void *m,
+                                                          uint64_t delay_ns, rondo_timer **out);
+
+/* Sends a message of `type` and no body every `period_ns` (>= 1 ms) until
+ * cancelled or the actor stops; a tick that is still unhandled is not doubled.
+ * Errors: NOMEM, INVALID, CLOSED. */
+RONDO_API RONDO_NODISCARD enum rondo_err rondo_send_every(rondo_actor *to, uint32_t type,
+                                                          uint64_t period_ns, rondo_timer **out);
+
+/* Cancels and frees the handle (given).  True: the message was not sent and
+ * never will be.  False: it was sent before.  Exact on any thread. */
+RONDO_API bool rondo_timer_cancel(rondo_timer *t);
+
+/* Frees the handle (given) and lets the timer run. NULL does nothing. */
+RONDO_API void rondo_timer_free(rondo_timer *t);
+
+/* ---------------------------------------------------------------- pools --- */
+
+/*
+ * A pool runs jobs that block, on threads of its own.  A job is yours: put
+ * `struct rondo_job` first in a struct of your own and keep it until `done`.
+ *
+ *   run     on a pool thread; may block.  `thread` is what thread_start
+ *           returned for this thread.
+ *   done    exactly once for every accepted job, after `run` or instead of it:
+ *           OK after run, CANCELLED if it never ran.  On the pool thread, or on
+ *           the thread that closes the pool.  Frees the job.  No lock is held.
+ *
+ * In a simulation jobs run on the simulating thread; `run` and `done` are two
+ * steps between which anything else may happen, and rondo_job_sleep takes fake
+ * time between them.
+ */
+struct rondo_job {
+    void *link_;
+    void (*run)(struct rondo_job *job, void *thread);
+    void (*done)(struct rondo_job *job, enum rondo_err err);
+    uint64_t queued_ns_; /* when it was accepted */
+};
+
+struct rondo_pool_options {
+    size_t size;
+    const char *name;             /* of its threads; copied; at most 15 bytes show */
+    struct rondo_threads threads; /* AUTO: 1..16.  NONE: one service thread, one job at a time */
+    uint32_t queue;               /* jobs that may wait; 0: 10,000 */
+    /* Per-thread data, made on the thread before its first job and freed on it
+     * after its last (a database connection, say).  Both may be NULL. */
+    void *(*thread_start)(void *arg);
+    void (*thread_stop)(void *arg, void *thread);
+    void *arg;
+};
+
+/* Errors: NOMEM, INVALID, SYSTEM (not even the first thread could be started). */
+RONDO_API RONDO_NODISCARD enum rondo_err
+rondo_pool_new(rondo_runtime *rt, const struct rondo_pool_options *options, rondo_pool **out);
+
+/* Queues a job (given on success; still the caller's on error).
+ * Errors: FULL, CLOSED. */
+RONDO_API RONDO_NODISCARD enum rondo_err rondo_pool_submit(rondo_pool *pool, struct rondo_job *job);
+
+/* Refuses new jobs, cancels those that wait, wakes rondo_job_sleep, waits for
+ * the running ones, joins the threads and frees the pool.  Not on one of the
+ * pool's own threads and not in a turn.  NULL does nothing. */
+RONDO_API void rondo_pool_free(rondo_pool *pool);
+
+/* In a job's run: waits like nanosleep, but ends early when the pool closes
+ * (returns CANCELLED).  Elsewhere it is a plain sleep. */
+RONDO_API enum rondo_err rondo_job_sleep(uint64_t ns);
+
+struct rondo_pool_stats {
+    unsigned threads, busy;
+    uint32_t queued;
+    uint64_t done, refused;
+};
+RONDO_API void rondo_pool_stats(const rondo_pool *pool, struct rondo_pool_stats *out);
+
+/* -------------------------------------------------------------- sockets --- */
+
+enum { RONDO_IO_READ = 1, RONDO_IO_WRITE = 2, RONDO_IO_HANGUP = 4 };
+
+/* What a watched descriptor's actor receives (type RONDO_MSG_IO).  Free it with
+ * rondo_msg_free as any message; at most one is under way per watch, and it
+ * carries all that became ready since the last. */
+struct rondo_io_ready {
+    struct rondo_msg head;
+    rondo_io *io;
+    unsigned events;
+};
+
+/*
+ * Watches `fd` for an actor that is pinned, in a turn of that actor.  Edge
+ * triggered, reading and writing both: after an event read (write) until the
+ * call would block or came back short.  `fd` stays the caller's.
+ * Errors: NOMEM, INVALID (not pinned, not in its turn), SYSTEM, UNSUPPORTED
+ * (in a simulation).
+ */
+RONDO_API RONDO_NODISCARD enum rondo_err rondo_io_watch(rondo_actor *self, int fd, rondo_io **out);
+
+/* Ends the watch and frees it (given); in a turn of the same actor, before the
+ * descriptor is closed.  An event still in the mailbox arrives with `io` NULL.
+ * An actor that stops is unwatched by itself. */
+RONDO_API void rondo_io_unwatch(rondo_io *io);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

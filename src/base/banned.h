@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* banned.h - calls that do not compile here.  Included by every .c through
+ * base/check.h, after the system's headers have declared them. */
+#ifndef RONDO_BASE_BANNED_H
+#define RONDO_BASE_BANNED_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol gets alloca
+
+#endif
