@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#undef alloca /* a macro in glibc; poisoning one is a warning */
 #pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol gets alloca
 
 #endif

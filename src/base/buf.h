@@ -25,8 +25,8 @@ RONDO_NODISCARD enum rondo_err rondo_buf_append(struct rondo_buf *b, const void 
 RONDO_NODISCARD enum rondo_err rondo_buf_append_str(struct rondo_buf *b, const char *s);
 RONDO_NODISCARD enum rondo_err rondo_buf_printf(struct rondo_buf *b, const char *fmt, ...)
     RONDO_PRINTF(2, 3);
-RONDO_NODISCARD enum rondo_err rondo_buf_vprintf(struct rondo_buf *b, const char *fmt,
-                                                 va_list args);
+RONDO_NODISCARD enum rondo_err rondo_buf_vprintf(struct rondo_buf *b, const char *fmt, va_list args)
+    RONDO_PRINTF(2, 0);
 /* Drops the first `n` bytes (n <= len). */
 void rondo_buf_consume(struct rondo_buf *b, size_t n);
 /* Gives memory back when the buffer is empty and larger than `keep`. */

@@ -11,6 +11,7 @@
 #define RONDO_BASE_CHECK_H
 
 #include "base/banned.h"
+#include <stddef.h>
 
 _Noreturn void rondo_check_failed(const char *file, int line, const char *what);
 

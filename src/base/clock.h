@@ -25,7 +25,7 @@ static inline uint64_t rondo_clock_wall(const struct rondo_clock *c) {
     return c->wall_ns(c->arg);
 }
 
-/* A clock that moves when told; the wall clock starts at `wall_start_ns`. */
+/* A clock that moves when told; it starts at 0, the wall clock starts at `wall_start_ns`. */
 struct rondo_fake_clock {
     struct rondo_clock clock;
     uint64_t now_ns; /* atomic: relaxed; written by one thread */

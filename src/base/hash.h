@@ -27,9 +27,11 @@ static inline uint64_t rondo_random_next(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
+__extension__ typedef unsigned __int128 rondo_u128;
+
 /* 0 .. n-1, n > 0. */
 static inline uint64_t rondo_random_below(uint64_t *state, uint64_t n) {
-    return (uint64_t)(((unsigned __int128)rondo_random_next(state) * n) >> 64);
+    return (uint64_t)(((rondo_u128)rondo_random_next(state) * n) >> 64);
 }
 
 #endif

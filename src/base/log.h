@@ -12,6 +12,8 @@
 #include "base/clock.h"
 #include "rondo/rondo.h"
 
+enum { RONDO_LOG_LINE = 1024 }; /* bytes of a line, its NUL included */
+
 /* Any thread.  At most 1,023 bytes of the line are kept; control characters
  * become '?'. */
 void rondo_log(enum rondo_log_level level, const char *fmt, ...) RONDO_PRINTF(2, 3);
@@ -28,8 +30,18 @@ struct rondo_log_limit {
 void rondo_log_limited(struct rondo_log_limit *limit, enum rondo_log_level level, const char *fmt,
                        ...) RONDO_PRINTF(3, 4);
 
+/* What rondo_log_limited asks: may a line pass at `now_ns`?  If so, *left_out is
+ * how many did not since the last that did. */
+bool rondo_log_limit_pass(struct rondo_log_limit *limit, uint64_t now_ns, unsigned *left_out);
+
 /* The last lines logged at any level, oldest first, to `fn`; for a failed check
  * and for tests. */
 void rondo_log_dump(void (*fn)(void *arg, const char *line), void *arg);
+
+/* For a failed check: whether there is a log function, and a line straight to
+ * it, as an error, at any level and past the ring (`unused` makes it fit
+ * rondo_log_dump). */
+bool rondo_log_is_set(void);
+void rondo_log_always(void *unused, const char *line);
 
 #endif

@@ -35,6 +35,10 @@ struct rondo_cond {
     pthread_cond_t os;
 };
 
+/* For a mutex with static storage: needs neither init nor fini. */
+#define RONDO_MUTEX_INIT                                                                           \
+    { PTHREAD_MUTEX_INITIALIZER }
+
 void rondo_mutex_init(struct rondo_mutex *mu);
 void rondo_mutex_fini(struct rondo_mutex *mu);
 void rondo_mutex_lock(struct rondo_mutex *mu) RONDO_ACQUIRE(*mu);
@@ -63,6 +67,9 @@ void rondo_thread_detach(struct rondo_thread *t);
 
 /* Processors that this process may use (affinity and cgroup quota), at least 1. */
 unsigned rondo_cpu_count(void);
+/* Processors that the text of a cgroup's `cpu.max` ("150000 100000") allows,
+ * rounded up; 0: no limit, or not understood. */
+unsigned rondo_cpu_quota(const char *cpu_max);
 
 /* Opens once its count reaches zero. */
 struct rondo_latch {
