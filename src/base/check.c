@@ -23,16 +23,17 @@ static void write_trace(void *arg, const char *line) {
 }
 
 static _Noreturn void die(const char *line) {
-    /* A check that fails while this reports one (in the log function, say) must
-     * not report again. */
+    /* A check that fails while this one is reported (in the log function, or in
+     * the ring's lock) cannot be reported the same way. */
     static _Thread_local bool is_dying;
-    void (*say)(void *, const char *) = rondo_log_is_set() ? rondo_log_always : write_stderr;
-    if (is_dying) say = write_stderr;
-    say(NULL, line);
-    if (!is_dying) {
-        is_dying = true;
-        rondo_log_dump(write_trace, &say);
+    if (is_dying) {
+        write_stderr(NULL, line);
+        abort();
     }
+    is_dying = true;
+    void (*say)(void *, const char *) = rondo_log_is_set() ? rondo_log_always : write_stderr;
+    say(NULL, line);
+    rondo_log_dump(write_trace, &say);
     abort();
 }
 

@@ -31,6 +31,13 @@ static inline bool rondo_size_mul(size_t a, size_t b, size_t *out) {
     return !__builtin_mul_overflow(a, b, out);
 }
 
+/* Allocations of this process that are not freed yet; exact while no other
+ * thread allocates or frees. */
+uint64_t rondo_mem_live(void);
+/* For rondo_thread_start: the calling thread, which is about to end, gives its
+ * counter back. */
+void rondo_mem_thread_end(void);
+
 /*
  * Tests: from now on the nth allocation (1 = the next) of this process fails,
  * once; 0 switches it off.  rondo_mem_failed says whether it has happened.

@@ -72,6 +72,7 @@ static void *thread_main(void *given) {
     /* A thread without its name still works. */
     (void)pthread_setname_np(pthread_self(), start.name);
     start.fn(start.arg);
+    rondo_mem_thread_end();
     return NULL;
 }
 
