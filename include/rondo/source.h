@@ -36,10 +36,13 @@ enum rondo_setting_kind {
     RONDO_SETTING_DURATION, /* "5s", "100ms", "off" where the source says so */
     RONDO_SETTING_COUNT,    /* a whole number */
     RONDO_SETTING_BOOL,     /* yes, no, on, off, true, false */
-    RONDO_SETTING_MAP       /* names to texts; arrives as one setting a name, "answers.Cthulhu" */
+    RONDO_SETTING_MAP,      /* names to texts; arrives as one setting a name, "answers.Cthulhu" */
+    RONDO_SETTING_PATH      /* a file; arrives absolute, relative ones start at the config file */
 };
 
-/* A setting that a source takes.  A table of them ends with a NULL name. */
+/* A setting that a source takes.  A table of them ends with a NULL name.  The first
+ * is what `type:target` on the command line sets, the second the statement after
+ * it. */
 struct rondo_source_option {
     const char *name;
     enum rondo_setting_kind kind;
