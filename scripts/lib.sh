@@ -81,7 +81,7 @@ need_packages() {
 
 	_root=
 	if [ "$(id -u)" -ne 0 ]; then
-		may_sudo || die "missing: $_missing (neither root nor sudo here; as root: apt-get install $_missing)"
+		may_sudo || die "missing: $_missing (neither root nor sudo here: install them as root)"
 		_root=sudo
 	fi
 	say "${0##*/}: installing $_missing"
