@@ -14,6 +14,13 @@
 #include <stddef.h>
 
 _Noreturn void rondo_check_failed(const char *file, int line, const char *what);
+/* The same with a text of the caller's ("check failed: ..."). */
+_Noreturn void rondo_check_abort(const char *text);
+/* Tells of a failed check, then the trace.  Declared here and implemented by
+ * log.c, which itself makes checks. */
+void rondo_check_report(const char *text);
+
+enum { RONDO_CHECK_TEXT = 1024 }; /* bytes of a text, its NUL included */
 
 #define RONDO_CHECK(x)                                                                             \
     (__builtin_expect(!(x), 0) ? rondo_check_failed(__FILE__, __LINE__, #x) : (void)0)

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/sync.h"
 #include <stdarg.h>
+#include <unistd.h>
 
 enum { RING_LINES = 64 };
 
@@ -24,15 +25,6 @@ void rondo_log_set(rondo_log_fn fn, void *arg, enum rondo_log_level max_level) {
     sink.fn = fn;
     sink.arg = arg;
     sink.max_level = max_level;
-}
-
-bool rondo_log_is_set(void) {
-    return sink.fn != NULL;
-}
-
-void rondo_log_always(void *unused, const char *line) {
-    (void)unused;
-    if (sink.fn) sink.fn(sink.arg, RONDO_LOG_ERROR, line);
 }
 
 static void ring_put(const char *line) {
@@ -111,4 +103,39 @@ void rondo_log_limited(struct rondo_log_limit *limit, enum rondo_log_level level
     va_end(args);
     memcpy(line + strlen(line), tail, tail_len + 1);
     emit(level, line);
+}
+
+static void say_error(void *arg, const char *line) {
+    (void)arg;
+    if (sink.fn) {
+        sink.fn(sink.arg, RONDO_LOG_ERROR, line);
+        return;
+    }
+    char out[RONDO_LOG_LINE + 1];
+    size_t n = strnlen(line, RONDO_LOG_LINE);
+    memcpy(out, line, n);
+    out[n] = '\n';
+    /* Nothing can be done about a failure: the process is about to abort. */
+    ssize_t written = write(STDERR_FILENO, out, n + 1);
+    (void)written;
+}
+
+static void say_trace(void *arg, const char *line) {
+    char out[RONDO_LOG_LINE + 8];
+    snprintf(out, sizeof out, "trace: %s", line);
+    say_error(arg, out);
+}
+
+void rondo_check_report(const char *text) {
+    /* A check that fails while one is reported (in the log function, or in the
+     * ring's lock) cannot be reported the same way. */
+    static _Thread_local bool is_reporting;
+    if (is_reporting) {
+        sink.fn = NULL;
+        say_error(NULL, text);
+        return;
+    }
+    is_reporting = true;
+    say_error(NULL, text);
+    rondo_log_dump(say_trace, NULL);
 }

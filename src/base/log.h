@@ -38,10 +38,4 @@ bool rondo_log_limit_pass(struct rondo_log_limit *limit, uint64_t now_ns, unsign
  * and for tests. */
 void rondo_log_dump(void (*fn)(void *arg, const char *line), void *arg);
 
-/* For a failed check: whether there is a log function, and a line straight to
- * it, as an error, at any level and past the ring (`unused` makes it fit
- * rondo_log_dump). */
-bool rondo_log_is_set(void);
-void rondo_log_always(void *unused, const char *line);
-
 #endif
