@@ -14,19 +14,21 @@
  *
  *     for (;;) {
  *         size_t used;
- *         switch (rondo_resp_request_parse(&p, buf.data + pos, buf.len - pos, &used)) {
- *         case RONDO_RESP_READY: pos += used; run(p.args, p.n_args); continue;
- *         case RONDO_RESP_MORE:  pos += used; read at least p.need bytes more; ...
- *         case RONDO_RESP_BAD:   reply "-ERR " p.error, then close
+ *         status = rondo_resp_request_parse(&p, buf.data + pos, buf.len - pos, &used);
+ *         pos += used;
+ *         switch (status) {
+ *         case RONDO_RESP_READY: run p.args, p.n_args; continue;
+ *         case RONDO_RESP_MORE:  read, at least p.need bytes; ...
+ *         case RONDO_RESP_BAD:   reply "-ERR " and p.error, then close
  *         case RONDO_RESP_NOMEM: close, or free memory and call again
  *         }
  *     }
  *
  * The first byte passed is always the first one that no call has consumed; the
  * last one may only move away from it.  Between calls the buffer may be
- * reallocated and the consumed bytes dropped.  `*used` is written whatever the
- * status, and is never more than what was given (with MORE: input that means
- * nothing, like empty lines).  No byte is searched twice, so a large value that
+ * reallocated and the consumed bytes dropped.  `*used` is written, and counts,
+ * whatever the status; it is never more than what was given (without READY it
+ * is input that means nothing, like empty lines).  No byte is searched twice, so a large value that
  * arrives in pieces costs what it costs whole.  The result does not depend on
  * how the input was cut.
  *
@@ -96,6 +98,9 @@ struct rondo_resp_request {
 
 void rondo_resp_request_init(struct rondo_resp_request *p, const struct rondo_resp_limits *limits);
 void rondo_resp_request_fini(struct rondo_resp_request *p);
+/* Gives the array of arguments back (for a connection that has gone idle), unless
+ * a command is partly there. */
+void rondo_resp_request_shrink(struct rondo_resp_request *p);
 
 /*
  * The next command: an array of bulk strings, or an inline command with Redis's
@@ -232,6 +237,7 @@ struct rondo_resp_reply {
     size_t cap_nodes;
     size_t pos, searched, bulk_len;
     bool is_in_bulk;
+    char bulk_mark;
     unsigned depth;
     struct {
         size_t node, children_left;
