@@ -135,3 +135,12 @@ void rondo_latch_wait(struct rondo_latch *latch) {
     while (latch->count > 0) rondo_cond_wait(&latch->cond, &latch->mu);
     rondo_mutex_unlock(&latch->mu);
 }
+
+uint64_t rondo_latch_wait_until(struct rondo_latch *latch, uint64_t deadline_ns) {
+    rondo_mutex_lock(&latch->mu);
+    while (latch->count > 0 && rondo_cond_wait_until(&latch->cond, &latch->mu, deadline_ns))
+        continue;
+    uint64_t left = latch->count;
+    rondo_mutex_unlock(&latch->mu);
+    return left;
+}

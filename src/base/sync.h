@@ -82,5 +82,8 @@ void rondo_latch_init(struct rondo_latch *latch, uint64_t count);
 void rondo_latch_fini(struct rondo_latch *latch);
 void rondo_latch_count_down(struct rondo_latch *latch);
 void rondo_latch_wait(struct rondo_latch *latch);
+/* Waits until the monotonic clock has reached `deadline_ns` at most; returns the
+ * count that is left, 0 once the latch is open. */
+uint64_t rondo_latch_wait_until(struct rondo_latch *latch, uint64_t deadline_ns);
 
 #endif

@@ -166,6 +166,19 @@ static void a_latch_opens_at_zero_and_stays_open(void **state) {
     rondo_latch_fini(&latch);
 }
 
+static void a_latch_tells_what_is_left(void **state) {
+    (void)state;
+    struct rondo_latch latch;
+    rondo_latch_init(&latch, 2);
+    assert_int_equal(rondo_latch_wait_until(&latch, 0), 2);
+    rondo_latch_count_down(&latch);
+    assert_int_equal(rondo_latch_wait_until(&latch, 0), 1);
+    rondo_latch_count_down(&latch);
+    assert_int_equal(rondo_latch_wait_until(&latch, 0), 0);
+    assert_int_equal(rondo_latch_wait_until(&latch, UINT64_MAX), 0);
+    rondo_latch_fini(&latch);
+}
+
 static void quotas_round_up(void **state) {
     (void)state;
     assert_int_equal(rondo_cpu_quota("max 100000\n"), 0);
@@ -201,6 +214,7 @@ int main(void) {
         cmocka_unit_test(a_thread_has_a_name_and_no_signals),
         cmocka_unit_test(no_memory_is_an_error),
         cmocka_unit_test(a_latch_opens_at_zero_and_stays_open),
+        cmocka_unit_test(a_latch_tells_what_is_left),
         cmocka_unit_test(quotas_round_up),
         cmocka_unit_test(the_affinity_limits_the_processors),
     };
