@@ -14,8 +14,8 @@ fi
 
 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
-if ! git ls-files -z '*.c' '*.h' >"$list" 2>/dev/null || [ ! -s "$list" ]; then
-    find src include tests fuzz examples -name '*.[ch]' -print0 >"$list" 2>/dev/null || true
+if ! git ls-files -z '*.c' '*.h' '*.cpp' >"$list" 2>/dev/null || [ ! -s "$list" ]; then
+    find src include tests fuzz examples \( -name '*.[ch]' -o -name '*.cpp' \) -print0 >"$list" 2>/dev/null || true
 fi
 if [ ! -s "$list" ]; then
     echo "no C file found in $PWD"
