@@ -52,8 +52,9 @@ struct rondo_msg {
     void *link_;
     void (*fini)(struct rondo_msg *m);
     uint32_t type; /* yours; values from RONDO_MSG_SYSTEM up are the runtime's */
-    uint16_t class_;
-    uint16_t flags_;
+    uint8_t class_, flags_;
+    uint8_t held_; /* still the last of the mailbox it was received from */
+    uint8_t spare_;
 };
 
 enum {
