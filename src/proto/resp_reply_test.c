@@ -178,6 +178,8 @@ static void mistakes(void **state) {
         EXAMPLE("!-1\r\n", "!Protocol error: invalid bulk length"),
         EXAMPLE("$629145600\r\n", "!Protocol error: invalid bulk length"),
         EXAMPLE("$1\r\nabc", "!Protocol error: a string does not end where it should"),
+        EXAMPLE("$1\r\nab\n", "!Protocol error: a string does not end where it should"),
+        EXAMPLE("$1\r\na\rb", "!Protocol error: a string does not end where it should"),
         EXAMPLE("=3\r\ntxt\r\n", "!Protocol error: invalid verbatim string"),
         EXAMPLE("=5\r\ntxt-a\r\n", "!Protocol error: invalid verbatim string"),
         EXAMPLE("*-2\r\n", "!Protocol error: invalid multibulk length"),

@@ -134,6 +134,7 @@ static enum rondo_resp_status split_line(struct rondo_resp_request *p, char *dat
         char *first = data + (in - data), *out = first;
         in = decode_arg(in, end, &out);
         if (!in) return fail(p, "Protocol error: unbalanced quotes in request");
+        RONDO_DEBUG_CHECK(p->n_args < p->cap_args);
         p->args[p->n_args++] = rondo_resp_scan_span((size_t)(first - data), (size_t)(out - first));
     }
 }

@@ -157,6 +157,7 @@ static void inline_commands(void **state) {
         EXAMPLE("x 'a\\'b\\n\"'\r\n", "<x><a'b\\n\">;"),
         EXAMPLE("ab\"c d\" e'f'\r\n", "<abc d><ef>;"),
         EXAMPLE("\"GET\" k\r\n", "<GET><k>;"),
+        EXAMPLE("a b c d e f g h i\n", "<a><b><c><d><e><f><g><h><i>;"),
         EXAMPLE("nul\0byte x\n", "<nul\0byte><x>;"),
         EXAMPLE("$3\r\n", "<$3>;"),
         EXAMPLE("GET a\r\n*1\r\n$1\r\nb\r\nGET c\n", "<GET><a>;<b>;<GET><c>;"),
