@@ -29,8 +29,15 @@ bool rondo_settings_count(const struct rondo_source_config *config, const char *
 
 /* Checks all settings against a table: unknown names (with the nearest one),
  * names given twice, required ones that are missing, values of the wrong kind.
- * Each mistake is told; returns how many. */
+ * Each mistake is told.  The right ones are copied to `good` (room for all of
+ * them); *n_good is how many.  Returns the number of mistakes; *can_open says
+ * whether what is required is there and right, so that open may look for more. */
 size_t rondo_settings_check(const struct rondo_source_config *config,
-                            const struct rondo_source_option *options);
+                            const struct rondo_source_option *options,
+                            struct rondo_source_setting *good, size_t *n_good, bool *can_open);
+
+/* The option that a setting's name belongs to, NULL if none. */
+const struct rondo_source_option *rondo_settings_option(const struct rondo_source_option *options,
+                                                        const char *setting);
 
 #endif
