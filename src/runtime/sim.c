@@ -154,6 +154,7 @@ enum rondo_err rondo_sim_new(struct rondo_runtime *rt, uint64_t seed,
     s->rt = rt;
     s->seed = s->random = seed;
     rondo_fake_clock_init(&s->clock, UINT64_C(1700000000) * RONDO_SEC);
+    rondo_fake_clock_advance(&s->clock, RONDO_SEC); /* a time of 0 often means never */
     rondo_sim_pools_init(&s->pools, &s->clock.clock);
     *out = &s->base;
     return RONDO_OK;

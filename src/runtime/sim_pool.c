@@ -170,7 +170,7 @@ void rondo_sim_pools_step(struct rondo_sim_pools *ps, unsigned k) {
             return;
         }
     }
-    RONDO_CHECK(!"fewer steps than were counted");
+    rondo_check_failed(__FILE__, __LINE__, "fewer steps than were counted");
 }
 
 uint64_t rondo_sim_pools_next_ns(const struct rondo_sim_pools *ps) {

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/test.h"
+
+#include "base/atomic.h"
+#include "base/check.h"
+#include "base/clock.h"
+#include "base/sync.h"
+#include "rondo/runtime.h"
+
+static struct {
+    struct rondo_mutex mu;
+    struct rondo_cond cond;
+    bool is_free;
+} jam;
+
+static unsigned n_named; /* atomic */
+
+static void on_log(void *arg, enum rondo_log_level level, const char *line) {
+    (void)arg;
+    if (level == RONDO_LOG_WARN && strstr(line, "'snail'")) rondo_add_relaxed(&n_named, 1);
+}
+
+struct helper {
+    rondo_actor *a;
+};
+
+/* Makes the helper runnable behind itself, then blocks its worker until another
+ * worker has taken the helper. */
+static void block(rondo_actor *self, void *state, struct rondo_msg *m) {
+    struct helper *h = state;
+    rondo_send(h->a, m);
+    rondo_flush();
+    rondo_mutex_lock(&jam.mu);
+    while (!jam.is_free) rondo_cond_wait(&jam.cond, &jam.mu);
+    rondo_mutex_unlock(&jam.mu);
+    rondo_actor_stop(self);
+}
+
+static void release(rondo_actor *self, void *state, struct rondo_msg *m) {
+    (void)state;
+    rondo_mutex_lock(&jam.mu);
+    jam.is_free = true;
+    rondo_cond_broadcast(&jam.cond);
+    rondo_mutex_unlock(&jam.mu);
+    rondo_msg_free(m);
+    rondo_actor_stop(self);
+}
+
+static rondo_actor *spawn(rondo_runtime *rt, const char *name, rondo_receive_fn receive,
+                          void *state) {
+    struct rondo_actor_options o = {
+        .size = sizeof o, .name = name, .receive = receive, .state = state};
+    rondo_actor *a = NULL;
+    assert_int_equal(rondo_spawn(rt, &o, &a), 0);
+    return a;
+}
+
+static void send(rondo_actor *a) {
+    void *m = rondo_msg_new(1, sizeof(struct rondo_msg));
+    assert_non_null(m);
+    rondo_send(a, m);
+}
+
+static void one_actor_behind_a_slow_turn_is_stolen(void **state) {
+    (void)state;
+    struct rondo_runtime_options o = {.size = sizeof o, .threads = {RONDO_THREADS_FIXED, 0, 2}};
+    rondo_runtime *rt = NULL;
+    jam.is_free = false;
+    rondo_mutex_init(&jam.mu);
+    rondo_cond_init(&jam.cond);
+    assert_int_equal(rondo_runtime_new(&o, &rt), 0);
+    struct helper h = {spawn(rt, "helper", release, NULL)};
+    rondo_actor *a = spawn(rt, "blocker", block, &h);
+    send(a);
+    assert_int_equal(rondo_runtime_run(rt), 0); /* would hang if nobody stole */
+    rondo_actor_unref(h.a);
+    rondo_actor_unref(a);
+    rondo_runtime_free(rt);
+    rondo_cond_fini(&jam.cond);
+    rondo_mutex_fini(&jam.mu);
+}
+
+/* Runs until the monitor has seen it for long enough. */
+static void crawl(rondo_actor *self, void *state, struct rondo_msg *m) {
+    const uint64_t *limit_ns = state;
+    uint64_t start_ns = rondo_clock_now(&rondo_clock_real);
+    while (rondo_clock_now(&rondo_clock_real) - start_ns < *limit_ns) rondo_cpu_relax();
+    rondo_msg_free(m);
+    (void)self;
+}
+
+static void a_slow_turn_is_named_and_counted(void **state) {
+    (void)state;
+    struct rondo_runtime_options o = {
+        .size = sizeof o, .threads = {RONDO_THREADS_FIXED, 0, 1}, .slow_turn_ns = 2 * RONDO_MS};
+    rondo_runtime *rt = NULL;
+    struct rondo_runtime_stats s = {0};
+    uint64_t crawl_ns = 20 * RONDO_MS;
+    rondo_log_set(on_log, NULL, RONDO_LOG_WARN);
+    assert_int_equal(rondo_runtime_new(&o, &rt), 0);
+    rondo_actor *a = spawn(rt, "snail", crawl, &crawl_ns);
+    /* The monitor may be kept from the processor: again until it has looked. */
+    for (unsigned handled = 0; s.slow_turns == 0; handled++) {
+        send(a);
+        while (s.handled <= handled) rondo_runtime_stats(rt, &s);
+    }
+    rondo_actor_stop(a);
+    assert_int_equal(rondo_runtime_run(rt), 0);
+    rondo_actor_unref(a);
+    rondo_runtime_free(rt);
+    rondo_log_set(NULL, NULL, RONDO_LOG_WARN);
+    assert_true(n_named > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_actor_behind_a_slow_turn_is_stolen),
+        cmocka_unit_test(a_slow_turn_is_named_and_counted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
