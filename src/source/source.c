@@ -44,9 +44,11 @@ static void unknown_type(const char *type, struct rondo_source_error *why) {
         if (used < sizeof known)
             used += (size_t)snprintf(known + used, sizeof known - used, " %s", types[i].name);
     }
-    snprintf(why->text, sizeof why->text, "found \"%.40s\"%s%s%s, allowed:%s", type,
-             near.best ? ", did you mean \"" : "", near.best ? near.best : "",
-             near.best ? "\"?" : "", known);
+    if (near.best)
+        snprintf(why->text, sizeof why->text, "found \"%.40s\", did you mean \"%s\"? allowed:%s",
+                 type, near.best, known);
+    else
+        snprintf(why->text, sizeof why->text, "found \"%.40s\", allowed:%s", type, known);
 }
 
 static enum rondo_err not_found(const char *type, struct rondo_source_error *why) {
