@@ -139,6 +139,8 @@ struct rondo_store {
 
 /* --------------------------------------------------------------- source --- */
 
+enum rondo_source_writes { RONDO_SOURCE_STORES = 1, RONDO_SOURCE_ERASES = 2 };
+
 struct rondo_source_ops {
     uint32_t abi;     /* RONDO_SOURCE_ABI */
     const char *type; /* "sqlite" */
@@ -159,7 +161,7 @@ struct rondo_source_ops {
 
     void (*load)(void *connection, const struct rondo_load *load); /* required */
 
-    /* NULL where the source (as configured) takes no writes.
+    /* NULL where the source takes no writes, however it is configured.
      * Errors: STORE, CONNECT, TIMEOUT (outcome unknown), with `why`. */
     enum rondo_err (*store)(void *connection, const struct rondo_store *store,
                             struct rondo_source_error *why);
@@ -169,6 +171,10 @@ struct rondo_source_ops {
     /* Asks the call that runs on a connection to end soon; called at its deadline
      * from another thread.  NULL: cannot. */
     void (*cancel)(void *connection);
+
+    /* Which writes the source takes as it is configured, enum rondo_source_writes.
+     * NULL: what `store` and `erase` being there say. */
+    unsigned (*writes)(const void *source);
 };
 
 /* An opened source, as a cache takes it. */

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "source/source.h"
+
+#include "base/mem.h"
+#include "source/load_fixture.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* RONDO_ODD_DIR/<name>/rondo-source-odd.so, from the build */
+
+static enum rondo_err open_odd(const char *name, struct fixture_config *f,
+                               struct rondo_source *out) {
+    static const char *const nothing[] = {NULL};
+    char dir[1024];
+    struct rondo_source_context context = {.search_dir = dir};
+    snprintf(dir, sizeof dir, "%s/%s", RONDO_ODD_DIR, name);
+    fixture_settings(f, NULL, 0, nothing);
+    *out = (struct rondo_source){0};
+    return rondo_source_open("odd", &f->config, &context, out);
+}
+
+static void check_odd(const char *name, const char *what) {
+    struct fixture_config f;
+    struct rondo_source source;
+    char expected[1400];
+    assert_int_equal(open_odd(name, &f, &source), RONDO_ERR_CONFIG);
+    snprintf(expected, sizeof expected, "type: %s/%s/rondo-source-odd.so: %s\n", RONDO_ODD_DIR,
+             name, what);
+    /* A path may be so long that the text is cut. */
+    if (strlen(expected) < sizeof((struct rondo_source_error *)0)->text)
+        assert_string_equal(f.mistakes, expected);
+    else
+        assert_memory_equal(f.mistakes, expected, 64);
+    assert_null(source.ops);
+}
+
+static void test_objects_that_are_wrong(void **state) {
+    (void)state;
+    check_odd("abi", "built for source interface 2, this is 1");
+    check_odd("type", "it is a source of type \"even\", not \"odd\"");
+    check_odd("nothing", "it offers no source");
+    check_odd("no_load", "it lacks a type, options, open or load");
+    check_odd("no_symbol", "no source: rondo_source_plugin is not exported");
+}
+
+static void test_an_open_that_fails_and_says_nothing(void **state) {
+    (void)state;
+    struct fixture_config f;
+    struct rondo_source source;
+    assert_int_equal(open_odd("fails", &f, &source), RONDO_ERR_UNSUPPORTED);
+    assert_string_equal(f.mistakes, "-: not supported here\n");
+}
+
+static void test_an_object_of_ones_own(void **state) {
+    (void)state;
+    struct fixture_config f;
+    struct fixture_load load;
+    struct rondo_source source;
+    struct rondo_slice id = rondo_slice_str("1");
+    assert_int_equal(open_odd("good", &f, &source), RONDO_OK);
+    assert_string_equal(source.ops->type, "odd");
+    fixture_load_init(&load, 1, &id);
+    source.ops->load(source.self, &load.load);
+    assert_string_equal(load.answers[0], "=odd");
+    rondo_source_close(&source);
+    assert_null(source.ops);
+    rondo_source_close(&source);
+}
+
+static void test_a_file_that_is_no_object(void **state) {
+    (void)state;
+    char dir[] = "/tmp/rondo-source-XXXXXX", path[64];
+    struct rondo_source_error why = {""};
+    const struct rondo_source_ops *ops = NULL;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/rondo-source-odd.so", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("rubbish", f);
+    fclose(f);
+    assert_int_equal(rondo_source_find("odd", dir, &why, &ops), RONDO_ERR_NOT_FOUND);
+    assert_non_null(strstr(why.text, path));
+    assert_null(ops);
+    unlink(path);
+    rmdir(dir);
+}
+
+static void test_types_that_are_not_there(void **state) {
+    (void)state;
+    static const struct {
+        const char *type, *text;
+        enum rondo_err err;
+    } cases[] = {
+        {"orakel", "found \"orakel\", allowed: scripted sqlite", RONDO_ERR_INVALID},
+        {"sqlite3", "found \"sqlite3\", did you mean \"sqlite\"? allowed: scripted sqlite",
+         RONDO_ERR_INVALID},
+        {"", "found \"\", allowed: scripted sqlite", RONDO_ERR_INVALID},
+        {"../odd", "found \"../odd\", allowed: scripted sqlite", RONDO_ERR_INVALID},
+        {"SQLite", "found \"SQLite\", allowed: scripted sqlite", RONDO_ERR_INVALID},
+        {"a/b", "found \"a/b\", allowed: scripted sqlite", RONDO_ERR_INVALID},
+        {"sqlite",
+         "rondo-source-sqlite.so is not installed (it is built where libsqlite3-dev and "
+         "libjansson-dev are there)",
+         RONDO_ERR_NOT_FOUND},
+    };
+    for (size_t i = 0; i < RONDO_COUNT_OF(cases); i++) {
+        struct rondo_source_error why = {""};
+        const struct rondo_source_ops *ops;
+        assert_int_equal(rondo_source_find(cases[i].type, "/nonexistent", &why, &ops),
+                         cases[i].err);
+        assert_string_equal(why.text, cases[i].text);
+    }
+}
+
+static void test_the_environment_names_a_directory(void **state) {
+    (void)state;
+    struct rondo_source_error why = {""};
+    const struct rondo_source_ops *ops;
+    assert_int_equal(setenv("RONDO_SOURCE_DIR", RONDO_ODD_DIR "/good", 1), 0);
+    assert_int_equal(rondo_source_find("odd", NULL, &why, &ops), RONDO_OK);
+    assert_string_equal(ops->type, "odd");
+    assert_int_equal(rondo_source_find("sqlite", NULL, &why, &ops), RONDO_ERR_NOT_FOUND);
+    assert_int_equal(unsetenv("RONDO_SOURCE_DIR"), 0);
+}
+
+static void test_describe(void **state) {
+    (void)state;
+    struct rondo_buf out = {0};
+    assert_int_equal(setenv("RONDO_SOURCE_DIR", "/nonexistent", 1), 0);
+    assert_int_equal(rondo_source_describe(&out), RONDO_OK);
+    assert_int_equal(unsetenv("RONDO_SOURCE_DIR"), 0);
+    assert_string_equal(rondo_buf_cstr(&out),
+                        "scripted   built in\n"
+                        "sqlite     missing (built where libsqlite3-dev and libjansson-dev are "
+                        "there)\n");
+    rondo_buf_fini(&out);
+    assert_string_equal(rondo_source_type_at(0)->name, "scripted");
+    assert_null(rondo_source_type_at(100));
+}
+
+/* Memory runs out at every step of finding and opening. */
+static void test_out_of_memory(void **state) {
+    (void)state;
+    for (uint64_t n = 1;; n++) {
+        struct fixture_config f;
+        struct rondo_source source;
+        rondo_mem_fail_nth(n);
+        enum rondo_err err = open_odd("good", &f, &source);
+        bool failed = rondo_mem_failed();
+        rondo_mem_fail_nth(0);
+        assert_int_equal(err, failed ? RONDO_ERR_NOMEM : RONDO_OK);
+        rondo_source_close(&source);
+        if (!failed) {
+            assert_true(n > 2);
+            break;
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_objects_that_are_wrong),
+        cmocka_unit_test(test_an_open_that_fails_and_says_nothing),
+        cmocka_unit_test(test_an_object_of_ones_own),
+        cmocka_unit_test(test_a_file_that_is_no_object),
+        cmocka_unit_test(test_types_that_are_not_there),
+        cmocka_unit_test(test_the_environment_names_a_directory),
+        cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
