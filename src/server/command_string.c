@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/* GET, SET and what belongs to them. */
+#include "base/mem.h"
+#include "server/session.h"
+
+enum { SCRATCH = 1024 };
+
+/* ---- how answers become replies --------------------------------------------------- */
+
+static void finish_value(struct rondo_op *op, struct rondo_resp_writer *w) {
+    const struct rondo_answer *a = &op->answers[0];
+    if (a->outcome == RONDO_VALUE)
+        rondo_resp_write_bulk(w, a->value.data, a->value.len);
+    else if (a->outcome == RONDO_ABSENT)
+        rondo_resp_write_null(w);
+    else
+        rondo_write_failed(w, a);
+}
+
+static const struct rondo_answer *first_failed(const struct rondo_op *op) {
+    for (uint32_t i = 0; i < op->n; i++)
+        if (op->answers[i].outcome == RONDO_FAILED) return &op->answers[i];
+    return NULL;
+}
+
+/* Redis has no clear error inside an array, so that one failed key fails all. */
+static void finish_values(struct rondo_op *op, struct rondo_resp_writer *w) {
+    const struct rondo_answer *failed = first_failed(op);
+    if (failed) {
+        rondo_write_failed(w, failed);
+        return;
+    }
+    rondo_resp_write_array(w, op->n);
+    for (uint32_t i = 0; i < op->n; i++) {
+        const struct rondo_answer *a = &op->answers[i];
+        if (a->outcome == RONDO_VALUE)
+            rondo_resp_write_bulk(w, a->value.data, a->value.len);
+        else
+            rondo_resp_write_null(w);
+    }
+}
+
+static void finish_length(struct rondo_op *op, struct rondo_resp_writer *w) {
+    const struct rondo_answer *a = &op->answers[0];
+    if (a->outcome == RONDO_FAILED)
+        rondo_write_failed(w, a);
+    else
+        rondo_resp_write_int(w, a->outcome == RONDO_VALUE ? (int64_t)a->value.len : 0);
+}
+
+static void finish_range(struct rondo_op *op, struct rondo_resp_writer *w) {
+    const struct rondo_answer *a = &op->answers[0];
+    if (a->outcome == RONDO_FAILED) {
+        rondo_write_failed(w, a);
+        return;
+    }
+    int64_t len = (int64_t)a->value.len, start = op->a, end = op->b;
+    bool is_backward = start < 0 && end < 0 && start > end;
+    if (start < 0) start = start + len < 0 ? 0 : start + len;
+    if (end < 0) end = end + len < 0 ? 0 : end + len;
+    if (end >= len) end = len - 1;
+    if (is_backward || start > end || len == 0 || a->outcome != RONDO_VALUE)
+        rondo_resp_write_bulk(w, "", 0);
+    else
+        rondo_resp_write_bulk(w, (const char *)a->value.data + start, (size_t)(end - start + 1));
+}
+
+static void finish_stored(struct rondo_op *op, struct rondo_resp_writer *w) {
+    const struct rondo_answer *a = &op->answers[0];
+    if (a->outcome == RONDO_VALUE)
+        rondo_resp_write_simple(w, "OK");
+    else if (a->outcome == RONDO_ABSENT)
+        rondo_resp_write_null(w);
+    else
+        rondo_write_failed(w, a);
+}
+
+static void finish_set_if(struct rondo_op *op, struct rondo_resp_writer *w) {
+    const struct rondo_answer *a = &op->answers[0];
+    if (a->outcome == RONDO_FAILED)
+        rondo_write_failed(w, a);
+    else
+        rondo_resp_write_int(w, a->outcome == RONDO_VALUE);
+}
+
+static void finish_all_stored(struct rondo_op *op, struct rondo_resp_writer *w) {
+    const struct rondo_answer *failed = first_failed(op);
+    if (failed)
+        rondo_write_failed(w, failed);
+    else
+        rondo_resp_write_simple(w, "OK");
+}
+
+/* ---- reads ------------------------------------------------------------------------ */
+
+static enum rondo_run read_one(struct rondo_call *call, rondo_finish_fn finish) {
+    struct rondo_key key = rondo_call_key(call, 1);
+    rondo_cache *cache = rondo_call_route(call, &key);
+    if (!cache) return RONDO_RUN_DONE;
+
+    char scratch[SCRATCH];
+    struct rondo_read read = rondo_call_read(call, 0);
+    read.scratch = scratch;
+    read.scratch_size = sizeof scratch;
+    struct rondo_answer answer = {0};
+    answer.outcome = rondo_cache_get(cache, &key, &read, &answer);
+    return rondo_call_answer(call, finish, &answer);
+}
+
+static enum rondo_run run_get(struct rondo_call *call) {
+    return read_one(call, finish_value);
+}
+
+static enum rondo_run run_strlen(struct rondo_call *call) {
+    return read_one(call, finish_length);
+}
+
+static enum rondo_run run_getrange(struct rondo_call *call) {
+    if (!rondo_slice_to_int(call->argv[2], &call->op->a) ||
+        !rondo_slice_to_int(call->argv[3], &call->op->b))
+        return rondo_call_error(call, "ERR value is not an integer or out of range");
+    return read_one(call, finish_range);
+}
+
+struct many {
+    rondo_cache **caches; /* of each key; NULL once it was asked for */
+    struct rondo_key *keys;
+    struct rondo_answer *answers;
+};
+
+static void many_fini(struct many *m) {
+    rondo_free(m->caches);
+    rondo_free(m->keys);
+    rondo_free(m->answers);
+}
+
+static bool many_init(struct rondo_call *call, struct many *m, size_t n) {
+    *m = (struct many){.caches = rondo_alloc(n * sizeof(rondo_cache *)),
+                       .keys = rondo_alloc(n * sizeof *m->keys),
+                       .answers = rondo_zalloc(n * sizeof *m->answers)};
+    call->op->places = rondo_alloc(n * sizeof *call->op->places);
+    if (m->caches && m->keys && m->answers && call->op->places) return true;
+    many_fini(m);
+    (void)rondo_call_error(call, "OOM out of memory");
+    return false;
+}
+
+static bool route_all(struct rondo_call *call, rondo_cache **caches, size_t step) {
+    for (size_t i = 0, arg = 1; i < call->op->n; i++, arg += step) {
+        struct rondo_key key = rondo_call_key(call, arg);
+        caches[i] = rondo_call_route(call, &key);
+        if (!caches[i]) return false;
+    }
+    return true;
+}
+
+/* Asks one cache for all of its keys; `done` keys were placed before them.  Returns
+ * how many keys it has, and adds to *waiting. */
+static size_t ask_cache(struct rondo_call *call, struct many *m, size_t from, size_t done,
+                        size_t *waiting) {
+    rondo_cache *cache = m->caches[from];
+    uint32_t *places = call->op->places;
+    size_t n = 0;
+    for (size_t i = from; i < call->op->n; i++) {
+        if (m->caches[i] != cache) continue;
+        m->caches[i] = NULL;
+        places[done + n] = (uint32_t)i;
+        m->keys[n++] = rondo_call_key(call, 1 + i);
+    }
+    struct rondo_read read = rondo_call_read(call, done);
+    memset(m->answers, 0, n * sizeof *m->answers);
+    *waiting += rondo_cache_get_many(cache, m->keys, n, &read, m->answers);
+    for (size_t i = 0; i < n; i++) call->op->answers[places[done + i]] = m->answers[i];
+    return n;
+}
+
+static enum rondo_run run_mget(struct rondo_call *call) {
+    size_t n = call->argc - 1, waiting = 0;
+    struct many m;
+    if (!rondo_call_reserve(call, n) || !many_init(call, &m, n)) return RONDO_RUN_DONE;
+    if (!route_all(call, m.caches, 1)) {
+        many_fini(&m);
+        return RONDO_RUN_DONE;
+    }
+    for (size_t i = 0, done = 0; i < n; i++)
+        if (m.caches[i]) done += ask_cache(call, &m, i, done, &waiting);
+    many_fini(&m);
+    return rondo_call_answers(call, finish_values, waiting);
+}
+
+/* ---- writes ----------------------------------------------------------------------- */
+
+static enum rondo_run put_one(struct rondo_call *call, size_t value_arg,
+                              const struct rondo_write *write, rondo_finish_fn finish) {
+    struct rondo_key key = rondo_call_key(call, 1);
+    rondo_cache *cache = rondo_call_route(call, &key);
+    if (!cache) return RONDO_RUN_DONE;
+    struct rondo_answer answer = {0};
+    answer.outcome = rondo_cache_put(cache, &key, call->argv[value_arg], write, &answer);
+    return rondo_call_answer(call, finish, &answer);
+}
+
+/* A time as Redis's options give it -> nanoseconds from now; false after an error
+ * reply.  `unit_ms` is 1000 or 1; `is_absolute`: since the Unix epoch. */
+static bool read_ttl(struct rondo_call *call, size_t i, int64_t unit_ms, bool is_absolute,
+                     uint64_t *ttl_ns) {
+    int64_t n, ms;
+    if (!rondo_slice_to_int(call->argv[i], &n)) {
+        (void)rondo_call_error(call, "ERR value is not an integer or out of range");
+        return false;
+    }
+    int64_t now_ms = (int64_t)(rondo_clock_wall(call->session->service->clock) / RONDO_MS);
+    int64_t limit_ms = INT64_MAX / (int64_t)RONDO_MS - now_ms;
+    if (n <= 0 || __builtin_mul_overflow(n, unit_ms, &ms) || (!is_absolute && ms > limit_ms)) {
+        (void)rondo_call_error(call, "ERR invalid expire time in '%s' command",
+                               call->command->name);
+        return false;
+    }
+    if (is_absolute) ms = ms > now_ms ? ms - now_ms : 0;
+    if (ms > limit_ms) ms = limit_ms;
+    /* A moment that is past: the shortest life there is. */
+    *ttl_ns = ms > 0 ? (uint64_t)ms * RONDO_MS : 1;
+    return true;
+}
+
+struct expiry_option {
+    const char *name;
+    int64_t unit_ms;
+    bool is_absolute;
+};
+
+static const struct expiry_option expiry_options[] = {
+    {"EX", 1000, false}, {"PX", 1, false}, {"EXAT", 1000, true}, {"PXAT", 1, true}};
+
+static const struct expiry_option *find_expiry(const struct rondo_call *call, size_t i) {
+    for (size_t k = 0; k < RONDO_COUNT_OF(expiry_options); k++)
+        if (rondo_call_is(call, i, expiry_options[k].name)) return &expiry_options[k];
+    return NULL;
+}
+
+struct set_options {
+    const struct expiry_option *expiry; /* NULL: none was given */
+    size_t expiry_arg;
+    unsigned flags;
+};
+
+/* Two of EX, PX, EXAT, PXAT and KEEPTTL, or NX with XX, are a syntax error. */
+static bool read_set_options(const struct rondo_call *call, struct set_options *o) {
+    for (size_t i = 3; i < call->argc; i++) {
+        const struct expiry_option *expiry = find_expiry(call, i);
+        bool has_time = o->expiry || (o->flags & RONDO_WRITE_KEEP_TTL);
+        if (rondo_call_is(call, i, "NX") && !(o->flags & RONDO_WRITE_IF_PRESENT)) {
+            o->flags |= RONDO_WRITE_IF_ABSENT;
+        } else if (rondo_call_is(call, i, "XX") && !(o->flags & RONDO_WRITE_IF_ABSENT)) {
+            o->flags |= RONDO_WRITE_IF_PRESENT;
+        } else if (rondo_call_is(call, i, "KEEPTTL") && !o->expiry) {
+            o->flags |= RONDO_WRITE_KEEP_TTL;
+        } else if (expiry && !has_time && i + 1 < call->argc) {
+            o->expiry = expiry;
+            o->expiry_arg = ++i;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum rondo_run run_set(struct rondo_call *call) {
+    struct rondo_write write = rondo_call_write(call, 0);
+    struct set_options o = {0};
+    if (call->argc > 3) {
+        if (!read_set_options(call, &o)) return rondo_call_syntax_error(call);
+        if (o.expiry &&
+            !read_ttl(call, o.expiry_arg, o.expiry->unit_ms, o.expiry->is_absolute, &write.ttl_ns))
+            return RONDO_RUN_DONE;
+        write.flags = o.flags;
+    }
+    return put_one(call, 2, &write, finish_stored);
+}
+
+static enum rondo_run run_setnx(struct rondo_call *call) {
+    struct rondo_write write = rondo_call_write(call, 0);
+    write.flags = RONDO_WRITE_IF_ABSENT;
+    return put_one(call, 2, &write, finish_set_if);
+}
+
+static enum rondo_run set_with_ttl(struct rondo_call *call, int64_t unit_ms) {
+    struct rondo_write write = rondo_call_write(call, 0);
+    if (!read_ttl(call, 2, unit_ms, false, &write.ttl_ns)) return RONDO_RUN_DONE;
+    return put_one(call, 3, &write, finish_stored);
+}
+
+static enum rondo_run run_setex(struct rondo_call *call) {
+    return set_with_ttl(call, 1000);
+}
+
+static enum rondo_run run_psetex(struct rondo_call *call) {
+    return set_with_ttl(call, 1);
+}
+
+static enum rondo_run run_mset(struct rondo_call *call) {
+    if (call->argc % 2 == 0) return rondo_call_arity_error(call);
+    size_t n = (call->argc - 1) / 2, waiting = 0;
+    if (!rondo_call_reserve(call, n)) return RONDO_RUN_DONE;
+    rondo_cache **caches = rondo_alloc(n * sizeof(rondo_cache *));
+    if (!caches) return rondo_call_error(call, "OOM out of memory");
+
+    bool is_routed = route_all(call, caches, 2);
+    for (size_t i = 0; is_routed && i < n; i++) {
+        struct rondo_key key = rondo_call_key(call, 1 + 2 * i);
+        struct rondo_write write = rondo_call_write(call, i);
+        struct rondo_answer *answer = &call->op->answers[i];
+        answer->outcome = rondo_cache_put(caches[i], &key, call->argv[2 + 2 * i], &write, answer);
+        if (answer->outcome == RONDO_PENDING) waiting++;
+    }
+    rondo_free(caches);
+    if (!is_routed) return RONDO_RUN_DONE;
+    return rondo_call_answers(call, finish_all_stored, waiting);
+}
+
+/* ---- the table -------------------------------------------------------------------- */
+
+enum {
+    READ = RONDO_COMMAND_READ,
+    WRITE = RONDO_COMMAND_WRITE,
+    FAST = RONDO_COMMAND_FAST,
+    OOM = RONDO_COMMAND_DENY_OOM
+};
+
+#define STRING(name, arity, flags, last, step, since, summary, run)                                \
+    { name, arity, flags, {1, last, step}, "string", since, summary, run, NULL }
+
+static const struct rondo_command table[] = {
+    STRING("get", 2, READ | FAST, 1, 1, "1.0.0", "Get the value of a key", run_get),
+    STRING("set", -3, WRITE | OOM, 1, 1, "1.0.0", "Set the string value of a key", run_set),
+    STRING("mget", -2, READ | FAST, -1, 1, "1.0.0", "Get the values of all the given keys",
+           run_mget),
+    STRING("mset", -3, WRITE | OOM, -1, 2, "1.0.1", "Set multiple keys to multiple values",
+           run_mset),
+    STRING("setnx", 3, WRITE | OOM | FAST, 1, 1, "1.0.0",
+           "Set the value of a key, only if the key does not exist", run_setnx),
+    STRING("setex", 4, WRITE | OOM, 1, 1, "2.0.0", "Set the value and expiration of a key",
+           run_setex),
+    STRING("psetex", 4, WRITE | OOM, 1, 1, "2.6.0",
+           "Set the value and expiration in milliseconds of a key", run_psetex),
+    STRING("strlen", 2, READ | FAST, 1, 1, "2.2.0", "Get the length of the value stored in a key",
+           run_strlen),
+    STRING("getrange", 4, READ, 1, 1, "2.4.0", "Get a substring of the string stored at a key",
+           run_getrange),
+    STRING("substr", 4, READ, 1, 1, "1.0.0", "Get a substring of the string stored at a key",
+           run_getrange),
+};
+
+const struct rondo_command_family rondo_commands_string = {table, RONDO_COUNT_OF(table)};
