@@ -187,7 +187,8 @@ RONDO_API enum rondo_outcome rondo_cache_delete(rondo_cache *cache, const struct
 RONDO_API bool rondo_cache_invalidate(rondo_cache *cache, const struct rondo_key *key);
 
 /* Starts a background load of a key; what memory has stays until it lands.
- * Errors: FULL, NOT_FOUND (the cache has no source), CLOSED, NOMEM. */
+ * Errors: FULL, NOT_FOUND (the cache has no source), CLOSED, NOMEM, INVALID (not a
+ * key of this cache), TOO_LARGE (the key). */
 RONDO_API RONDO_NODISCARD enum rondo_err rondo_cache_refresh(rondo_cache *cache,
                                                              const struct rondo_key *key);
 

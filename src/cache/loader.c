@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache/loader.h"
+
+#include "base/atomic.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/sync.h"
+#include "cache/call.h"
+
+enum { AUTO_THREADS_MAX = 16 };
+
+struct rondo_loader {
+    /* const after init */
+    rondo_runtime *rt;
+    struct rondo_loader_options opt;
+    struct rondo_call_options call_opt;
+    rondo_pool *pool;
+    size_t batch;
+    unsigned max_jobs;
+
+    uint32_t admitted; /* atomic: places taken in the queue */
+    bool is_closed;    /* atomic: set once */
+
+    struct rondo_mutex mu;
+    /* guarded by mu */
+    struct rondo_list queue;
+    struct rondo_list idle_calls;
+    size_t n_queue;
+    unsigned jobs;     /* calls that the pool has */
+    unsigned starting; /* of them, those whose job has not begun */
+    unsigned busy;
+    uint64_t loads, calls, ignored;
+};
+
+/* What a pool thread keeps: its connection. */
+struct thread {
+    void *connection;
+    bool is_connected;
+};
+
+static void *thread_start(void *arg) {
+    (void)arg;
+    return rondo_zalloc(sizeof(struct thread));
+}
+
+static void disconnect(struct rondo_loader *l, struct thread *t) {
+    const struct rondo_source_ops *ops = l->opt.source.ops;
+    if (t->is_connected && ops->connect && ops->disconnect) ops->disconnect(t->connection);
+    t->is_connected = false;
+}
+
+static void thread_stop(void *arg, void *thread) {
+    if (thread) disconnect(arg, thread);
+    rondo_free(thread);
+}
+
+static enum rondo_err connect(struct rondo_loader *l, struct thread *t,
+                              struct rondo_source_error *why) {
+    const struct rondo_source *source = &l->opt.source;
+    if (t->is_connected) return RONDO_OK;
+    t->connection = source->self;
+    if (source->ops->connect) {
+        enum rondo_err err = source->ops->connect(source->self, why, &t->connection);
+        if (err) return err;
+    }
+    t->is_connected = true;
+    return RONDO_OK;
+}
+
+/* ------------------------------------------------------------ one job --- */
+
+/* The next flights of the queue; one that is asked again goes alone. */
+static size_t take(struct rondo_loader *l, struct rondo_call *call) {
+    size_t n = 0;
+    rondo_mutex_lock(&l->mu);
+    l->starting--;
+    l->busy++;
+    while (n < l->batch && !rondo_list_is_empty(&l->queue)) {
+        struct rondo_flight *f = RONDO_LIST_ENTRY(l->queue.next, struct rondo_flight, queue);
+        if (f->is_retry && n > 0) break;
+        rondo_list_remove(&f->queue);
+        l->n_queue--;
+        call->flights[n++] = f;
+        if (f->is_retry) break;
+    }
+    rondo_mutex_unlock(&l->mu);
+    if (n) rondo_sub_relaxed(&l->admitted, (uint32_t)n); /* partner: rondo_loader_admit */
+    return n;
+}
+
+/* Drops those that the host takes back. */
+static size_t start(struct rondo_loader *l, struct rondo_call *call, size_t n) {
+    size_t kept = 0;
+    uint64_t now_ns = rondo_runtime_now_ns(l->rt);
+    for (size_t i = 0; i < n; i++)
+        if (l->opt.host->start(l->opt.host_arg, call->flights[i], now_ns))
+            call->flights[kept++] = call->flights[i];
+    return kept;
+}
+
+static void call_run(struct rondo_job *job, void *thread) {
+    struct rondo_call *call = rondo_call_of_job(job);
+    struct rondo_loader *l = call->arg;
+    call->has_run = true;
+    call->n = start(l, call, take(l, call));
+    if (call->n == 0) return;
+    rondo_call_prepare(call);
+    struct thread *t = thread;
+    struct rondo_source_error why = {""};
+    enum rondo_err err = t ? connect(l, t, &why) : RONDO_ERR_NOMEM;
+    if (err) {
+        rondo_call_fail(call, err, why.text[0] ? why.text : rondo_err_text(err));
+        return;
+    }
+    l->opt.source.ops->load(t->connection, &call->load);
+    if (call->is_broken) disconnect(l, t);
+}
+
+/* A whole batch that failed for a reason of its own is asked again key by key:
+ * one bad key must not take its neighbours along. */
+static bool is_retried(const struct rondo_call *call) {
+    return call->n > 1 && call->failed == RONDO_ERR_LOAD;
+}
+
+static void land_all(struct rondo_loader *l, struct rondo_call *call, struct rondo_list *again) {
+    for (size_t i = 0; i < call->n; i++) {
+        struct rondo_flight *f = call->flights[i];
+        if (is_retried(call) && l->opt.host->retry(l->opt.host_arg, f)) {
+            f->is_retry = true;
+            rondo_list_push_back(again, &f->queue);
+            continue;
+        }
+        struct rondo_landing landing = rondo_call_landing(call, i);
+        l->opt.host->land(l->opt.host_arg, f, &landing);
+    }
+}
+
+static void count_call(struct rondo_loader *l, struct rondo_call *call) RONDO_REQUIRES(l->mu) {
+    if (call->n) l->calls++;
+    l->loads += call->n;
+    l->ignored += call->ignored;
+}
+
+static void enqueue(struct rondo_loader *l, struct rondo_list *flights);
+
+static void call_done(struct rondo_job *job, enum rondo_err err) {
+    (void)err; /* a job that never ran took no flight; those of a closed loader land in close */
+    struct rondo_call *call = rondo_call_of_job(job);
+    struct rondo_loader *l = call->arg;
+    struct rondo_list again;
+    rondo_list_init(&again);
+    land_all(l, call, &again);
+
+    rondo_mutex_lock(&l->mu);
+    count_call(l, call);
+    if (call->has_run)
+        l->busy--;
+    else
+        l->starting--;
+    rondo_call_reset(call);
+    l->jobs--;
+    rondo_list_push_back(&l->idle_calls, &call->idle);
+    rondo_mutex_unlock(&l->mu);
+    enqueue(l, &again);
+}
+
+/* ---------------------------------------------------------------- queue --- */
+
+/* A call for the pool, if one is wanted: counted as starting.  One call has been
+ * there since the beginning, so flights never wait for memory alone. */
+static struct rondo_call *next_call(struct rondo_loader *l) {
+    struct rondo_call *call = NULL;
+    rondo_mutex_lock(&l->mu);
+    /* A job that waits for a thread will take up to `batch` flights along. */
+    bool is_wanted = l->jobs < l->max_jobs && l->n_queue > (size_t)l->starting * l->batch;
+    if (is_wanted) {
+        struct rondo_list *node = rondo_list_pop_front(&l->idle_calls);
+        call =
+            node ? RONDO_LIST_ENTRY(node, struct rondo_call, idle) : rondo_call_new(&l->call_opt);
+    }
+    if (call) {
+        l->jobs++;
+        l->starting++;
+    }
+    rondo_mutex_unlock(&l->mu);
+    return call;
+}
+
+static void put_back(struct rondo_loader *l, struct rondo_call *call) {
+    rondo_mutex_lock(&l->mu);
+    l->jobs--;
+    l->starting--;
+    rondo_list_push_back(&l->idle_calls, &call->idle);
+    rondo_mutex_unlock(&l->mu);
+}
+
+static void land_queue_closed(struct rondo_loader *l) {
+    struct rondo_list rest;
+    rondo_list_init(&rest);
+    rondo_mutex_lock(&l->mu);
+    rondo_list_splice_back(&rest, &l->queue);
+    l->n_queue = 0;
+    rondo_mutex_unlock(&l->mu);
+    struct rondo_list *node;
+    while ((node = rondo_list_pop_front(&rest)) != NULL) {
+        struct rondo_flight *f = RONDO_LIST_ENTRY(node, struct rondo_flight, queue);
+        rondo_sub_relaxed(&l->admitted, 1); /* partner: rondo_loader_admit */
+        struct rondo_landing closed = rondo_loader_failure(l, RONDO_ERR_CLOSED, "is closed");
+        l->opt.host->land(l->opt.host_arg, f, &closed);
+    }
+}
+
+static void start_calls(struct rondo_loader *l) {
+    struct rondo_call *call;
+    while ((call = next_call(l)) != NULL) {
+        if (rondo_pool_submit(l->pool, &call->job) == RONDO_OK) continue;
+        put_back(l, call);
+        break;
+    }
+    /* Partner: rondo_loader_close.  Either this sees the flag, or close sees the
+     * flights: both look under mu after their own change. */
+    if (rondo_load_acquire(&l->is_closed)) land_queue_closed(l);
+}
+
+/* Flights to be asked again come first: they have waited already. */
+static void enqueue(struct rondo_loader *l, struct rondo_list *flights) {
+    size_t n = 0;
+    RONDO_LIST_FOREACH(flights, node) n++;
+    rondo_add_relaxed(&l->admitted, (uint32_t)n); /* partner: take */
+    rondo_mutex_lock(&l->mu);
+    rondo_list_splice_back(flights, &l->queue);
+    rondo_list_splice_back(&l->queue, flights);
+    l->n_queue += n;
+    rondo_mutex_unlock(&l->mu);
+    start_calls(l);
+}
+
+void rondo_loader_submit(struct rondo_loader *l, struct rondo_list *flights) {
+    size_t n = 0;
+    RONDO_LIST_FOREACH(flights, node) n++;
+    rondo_mutex_lock(&l->mu);
+    rondo_list_splice_back(&l->queue, flights);
+    l->n_queue += n;
+    rondo_mutex_unlock(&l->mu);
+    start_calls(l);
+}
+
+enum rondo_err rondo_loader_admit(struct rondo_loader *l, uint32_t n) {
+    if (rondo_load_acquire(&l->is_closed)) return RONDO_ERR_CLOSED; /* partner: close */
+    /* Relaxed: a bound, not a hand-over; partners are take and the like. */
+    uint32_t now = rondo_add_relaxed(&l->admitted, n) + n;
+    if (now <= l->opt.queue) return RONDO_OK;
+    rondo_sub_relaxed(&l->admitted, n);
+    return RONDO_ERR_FULL;
+}
+
+void rondo_loader_admit_always(struct rondo_loader *l, uint32_t n) {
+    rondo_add_relaxed(&l->admitted, n); /* partner: take */
+}
+
+void rondo_loader_give_back(struct rondo_loader *l, uint32_t n) {
+    rondo_sub_relaxed(&l->admitted, n); /* partner: rondo_loader_admit */
+}
+
+struct rondo_landing rondo_loader_failure(const struct rondo_loader *l, enum rondo_err err,
+                                          const char *text) {
+    return rondo_call_failure(l->opt.name, err, text);
+}
+
+/* --------------------------------------------------------- life --- */
+
+static unsigned threads_max(const struct rondo_threads *threads) {
+    switch (threads->kind) {
+    case RONDO_THREADS_AUTO:
+        return AUTO_THREADS_MAX;
+    case RONDO_THREADS_FIXED:
+    case RONDO_THREADS_RANGE:
+        return threads->max;
+    case RONDO_THREADS_NONE:
+        break;
+    }
+    return 1;
+}
+
+static size_t batch_of(const struct rondo_loader_options *o) {
+    size_t n = o->source.ops->batch ? o->source.ops->batch(o->source.self) : 1;
+    if (n > o->batch) n = o->batch;
+    return n ? n : 1;
+}
+
+static void free_calls(struct rondo_loader *l) {
+    struct rondo_list *node;
+    while ((node = rondo_list_pop_front(&l->idle_calls)) != NULL)
+        rondo_call_free(RONDO_LIST_ENTRY(node, struct rondo_call, idle));
+}
+
+static void init(struct rondo_loader *l, rondo_runtime *rt, const struct rondo_loader_options *o) {
+    l->rt = rt;
+    l->opt = *o;
+    l->batch = batch_of(o);
+    l->max_jobs = threads_max(&o->threads);
+    l->call_opt = (struct rondo_call_options){.name = o->name,
+                                              .pattern = o->pattern,
+                                              .batch = l->batch,
+                                              .timeout_ns = o->load_timeout_ns,
+                                              .max_value_bytes = o->max_value_bytes,
+                                              .run = call_run,
+                                              .done = call_done,
+                                              .arg = l};
+    rondo_mutex_init(&l->mu);
+    rondo_list_init(&l->queue);
+    rondo_list_init(&l->idle_calls);
+}
+
+enum rondo_err rondo_loader_new(rondo_runtime *rt, const struct rondo_loader_options *options,
+                                struct rondo_loader **out) {
+    struct rondo_loader *l = rondo_zalloc(sizeof *l);
+    if (!l) return RONDO_ERR_NOMEM;
+    init(l, rt, options);
+    enum rondo_err err = RONDO_ERR_NOMEM;
+    struct rondo_call *first = rondo_call_new(&l->call_opt);
+    if (!first) goto err_loader;
+    rondo_list_push_back(&l->idle_calls, &first->idle);
+
+    struct rondo_pool_options pool = {.size = sizeof pool,
+                                      .name = options->name,
+                                      .threads = options->threads,
+                                      .queue = l->max_jobs,
+                                      .thread_start = thread_start,
+                                      .thread_stop = thread_stop,
+                                      .arg = l};
+    err = rondo_pool_new(rt, &pool, &l->pool);
+    if (err) goto err_calls;
+    *out = l;
+    return RONDO_OK;
+
+err_calls:
+    free_calls(l);
+err_loader:
+    rondo_mutex_fini(&l->mu);
+    rondo_free(l);
+    return err;
+}
+
+void rondo_loader_close(struct rondo_loader *l) {
+    rondo_store_release(&l->is_closed, true); /* partner: admit, start_calls */
+    land_queue_closed(l);
+    rondo_pool_free(l->pool);
+    l->pool = NULL;
+    land_queue_closed(l);
+}
+
+void rondo_loader_free(struct rondo_loader *l) {
+    if (!l) return;
+    RONDO_CHECK(!l->pool && l->jobs == 0 && l->n_queue == 0);
+    free_calls(l);
+    if (l->opt.source.ops->close) l->opt.source.ops->close(l->opt.source.self);
+    rondo_mutex_fini(&l->mu);
+    rondo_free(l);
+}
+
+void rondo_loader_stats(struct rondo_loader *l, struct rondo_loader_stats *out) {
+    struct rondo_pool_stats pool = {0};
+    if (l->pool) rondo_pool_stats(l->pool, &pool);
+    rondo_mutex_lock(&l->mu);
+    *out = (struct rondo_loader_stats){.loads = l->loads,
+                                       .calls = l->calls,
+                                       .answers_ignored = l->ignored,
+                                       .queued = l->n_queue,
+                                       .threads = pool.threads,
+                                       .busy = l->busy};
+    rondo_mutex_unlock(&l->mu);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * loader.h - what calls the source of one cache: its queue, its batches, its
+ * threads.
+ *
+ * A loader serves any keeper of keys through struct rondo_loader_host: it takes
+ * flights, asks the host whether each may start, makes one call for up to
+ * `batch` of them on a thread of its pool and gives each back with its landing.
+ * Nothing is done with a flight in between, so a flight is always at one place.
+ *
+ * One call is one job of the pool: `run` makes the call and keeps the answers,
+ * `done` lands them.  While a job waits for a thread, flights gather for it: a
+ * busy pool makes batches, an idle one adds no delay.
+ *
+ * Threads: every function on any thread.  Host functions are called with no
+ * lock of the loader held; `admit` takes no lock at all, so a host may call it
+ * under its own.
+ */
+#ifndef RONDO_CACHE_LOADER_H
+#define RONDO_CACHE_LOADER_H
+
+#include "cache/flight.h"
+#include "cache/pattern.h"
+
+struct rondo_loader;
+
+/* How a flight came out. */
+struct rondo_landing {
+    enum rondo_outcome outcome; /* VALUE, ABSENT or FAILED */
+    enum rondo_err err;         /* of FAILED */
+    rondo_blob *blob;           /* a reference: the value, or "<cache> <what happened>"; a
+                                   failure may have none when memory is short */
+    uint64_t ttl_ns;            /* the source's own idea; 0: none */
+};
+
+struct rondo_loader_host {
+    /* The flight's call is about to start: true, and the host starts its
+     * deadline; or false, and the host has taken the flight back. */
+    bool (*start)(void *host, struct rondo_flight *f, uint64_t now_ns);
+    /* The flight's call failed and will be repeated for this key alone: true, and
+     * it is QUEUED again; or false, and its failure stands. */
+    bool (*retry)(void *host, struct rondo_flight *f);
+    /* The end: both are given. */
+    void (*land)(void *host, struct rondo_flight *f, struct rondo_landing *landing);
+};
+
+struct rondo_loader_options {
+    const char *name; /* of the cache; lent until free, as are the next two */
+    const struct rondo_pattern *pattern;
+    const struct rondo_loader_host *host;
+    void *host_arg;
+    struct rondo_source source; /* given on success: closed by rondo_loader_free */
+    struct rondo_threads threads;
+    uint64_t load_timeout_ns; /* told to the source; the host keeps the deadline */
+    uint32_t queue, batch;
+    uint64_t max_value_bytes;
+};
+
+/* Errors: NOMEM, INVALID, SYSTEM. */
+RONDO_NODISCARD enum rondo_err rondo_loader_new(rondo_runtime *rt,
+                                                const struct rondo_loader_options *options,
+                                                struct rondo_loader **out);
+
+/* Takes no new flight, lands those that wait as CLOSED, waits for the calls that
+ * run and joins the threads.  Blocks. */
+void rondo_loader_close(struct rondo_loader *l);
+/* After close, when no flight is left. NULL does nothing. */
+void rondo_loader_free(struct rondo_loader *l);
+
+/* Keeps `n` places in the queue, all or none; each is to be used by one submit
+ * or given back.  Errors: FULL, CLOSED. */
+RONDO_NODISCARD enum rondo_err rondo_loader_admit(struct rondo_loader *l, uint32_t n);
+/* A place for a flight that must not be refused. */
+void rondo_loader_admit_always(struct rondo_loader *l, uint32_t n);
+void rondo_loader_give_back(struct rondo_loader *l, uint32_t n);
+
+/* Queues the QUEUED flights of a list (by `queue`), each on a place of its own.
+ * Given: a closed loader lands them at once. */
+void rondo_loader_submit(struct rondo_loader *l, struct rondo_list *flights);
+
+/* A landing that fails, its text "<cache> <text>" on one line. */
+struct rondo_landing rondo_loader_failure(const struct rondo_loader *l, enum rondo_err err,
+                                          const char *text);
+void rondo_landing_release(struct rondo_landing *landing);
+
+struct rondo_loader_stats {
+    uint64_t loads, calls, answers_ignored;
+    uint64_t queued, threads, busy;
+};
+void rondo_loader_stats(struct rondo_loader *l, struct rondo_loader_stats *out);
+
+#endif
