@@ -60,6 +60,11 @@ static void read_option(struct builder *b, const struct rondo_config_option *opt
                         const struct rondo_yaml *node, const char *place, void *base) {
     const char *text = text_of(b, node, place, option->allowed);
     if (!text) return;
+    if (rondo_config_option_lacks(option, text)) {
+        rondo_report_mistake(b->report, node->line, place,
+                             "found \"%.256s\": rondo " RONDO_VERSION " cannot do that yet", text);
+        return;
+    }
     const char *wrong = option->read(text, (char *)base + option->offset);
     if (!wrong) return;
     if (strcmp(option->name, "password") == 0)

@@ -153,9 +153,11 @@ static const char *read_password(const char *text, void *at) {
 #define SERVER(field) RONDO_CONFIG_SERVER, offsetof(struct rondo_config, field)
 #define CACHE(field) RONDO_CONFIG_CACHE, offsetof(struct rondo_cache_options, field)
 #define ROW(name, read, place, allowed, standard, help)                                            \
-    ROW_(name, read, place, allowed, standard, help)
-#define ROW_(name, read, scope, offset, allowed, standard, help)                                   \
-    { name, scope, read, offset, allowed, standard, help }
+    ROW_(name, read, place, allowed, standard, help, NULL)
+#define LACKING(name, read, place, allowed, standard, help, lacking)                               \
+    ROW_(name, read, place, allowed, standard, help, lacking)
+#define ROW_(name, read, scope, offset, allowed, standard, help, lacking)                          \
+    { name, scope, read, offset, allowed, standard, help, lacking }
 
 static const struct rondo_config_option table[] = {
     ROW("listen", read_address, SERVER(listen), "address:port", "127.0.0.1:6380",
@@ -188,12 +190,14 @@ static const struct rondo_config_option table[] = {
         "how long an absence is remembered"),
     ROW("error_ttl", read_duration_or_off, CACHE(error_ttl_ns), "a duration or off", "off",
         "how long a failure is remembered"),
-    ROW("refresh_ahead", read_refresh_ahead, CACHE(refresh_ahead_percent), "1% to 99% or off",
-        "off", "in this last part of its life a read entry is loaded anew in the background"),
-    ROW("stale_while_revalidate", read_duration_or_off, CACHE(stale_while_revalidate_ns),
-        "a duration or off", "off", "how long past its life an entry answers while it is loaded"),
-    ROW("stale_if_error", read_duration_or_off, CACHE(stale_if_error_ns), "a duration or off",
-        "off", "how long past its life an entry answers when its load fails"),
+    LACKING("refresh_ahead", read_refresh_ahead, CACHE(refresh_ahead_percent), "1% to 99% or off",
+            "off", "in this last part of its life a read entry is loaded anew in the background",
+            ""),
+    LACKING("stale_while_revalidate", read_duration_or_off, CACHE(stale_while_revalidate_ns),
+            "a duration or off", "off",
+            "how long past its life an entry answers while it is loaded", ""),
+    LACKING("stale_if_error", read_duration_or_off, CACHE(stale_if_error_ns), "a duration or off",
+            "off", "how long past its life an entry answers when its load fails", ""),
     ROW("threads", read_threads, CACHE(threads), "auto, 1 to 1024, MIN..MAX or 0", "auto: 1..16",
         "threads that call the source; 0: one that makes all calls, one at a time"),
     ROW("load_timeout", read_duration, CACHE(load_timeout_ns), "a duration", "30s",
@@ -207,18 +211,18 @@ static const struct rondo_config_option table[] = {
     ROW("batch", read_batch, CACHE(batch), "1 to 1000", "128", "keys in one call of the source"),
     ROW("single_flight", read_single_flight, CACHE(no_single_flight), "yes or no", "yes",
         "one load a key however many ask; no: every reader that misses loads"),
-    ROW("breaker_failures", read_bound, CACHE(breaker_failures), "1 to 10000000", "10",
-        "failed calls in a row after which the source is left alone"),
-    ROW("breaker_probe", read_duration, CACHE(breaker_probe_ns), "a duration", "1s",
-        "until it is tried again, growing to 30s"),
+    LACKING("breaker_failures", read_bound, CACHE(breaker_failures), "1 to 10000000", "10",
+            "failed calls in a row after which the source is left alone", ""),
+    LACKING("breaker_probe", read_duration, CACHE(breaker_probe_ns), "a duration", "1s",
+            "until it is tried again, growing to 30s", ""),
     ROW("memory", read_size, CACHE(memory_bytes), "a size", "no limit of its own",
         "what this cache may hold, overhead included"),
     ROW("max_value", read_value_size, CACHE(max_value_bytes), "a size, at most 512mb", "512mb",
         "the largest value"),
     ROW("miss_memory", read_percent, CACHE(miss_memory_percent), "1% to 100%", "5%",
         "of the memory, for remembered absences and failures"),
-    ROW("writes", read_writes, CACHE(writes), "memory, through or refuse", "memory",
-        "what SET and DEL do: memory alone, the source first, or an error"),
+    LACKING("writes", read_writes, CACHE(writes), "memory, through or refuse", "memory",
+            "what SET and DEL do: memory alone, the source first, or an error", "through"),
 };
 
 const struct rondo_config_option *rondo_config_options(size_t *n) {
@@ -248,4 +252,9 @@ void rondo_config_option_list(enum rondo_config_scope scope, char *out, size_t s
         if (table[i].scope != scope || used >= size) continue;
         used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " " : "", table[i].name);
     }
+}
+
+bool rondo_config_option_lacks(const struct rondo_config_option *option, const char *text) {
+    if (!option->lacking) return false;
+    return option->lacking[0] ? strcmp(option->lacking, text) == 0 : !rondo_quantity_is_off(text);
 }
