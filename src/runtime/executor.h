@@ -32,6 +32,7 @@
 
 enum {
     RONDO_OUTBOX_CAP = 64,
+    RONDO_SERVICE_TURNS = 64, /* between a busy worker's looks elsewhere; power of two */
     RONDO_MAX_WORKERS = 1024,
     /* bits of rondo_worker.state */
     RONDO_NOTIFIED = 1,
@@ -48,21 +49,21 @@ struct rondo_worker {
     /* owner thread only */
     struct rondo_actor *next;
     struct rondo_actor *current; /* atomic: the monitor looks whether it is NULL */
-    struct rondo_msg *held;      /* still the last in the mailbox of `current` */
-    bool is_held_freed;          /* `held` was freed meanwhile: do it once it is off */
+    bool is_held_freed;          /* the held message was freed: do it once it is off */
     bool is_stopping;            /* `current` stops after this message */
     bool is_searching;
     unsigned n_sends;
-    unsigned next_turns; /* taken from the next slot in a row */
-    unsigned tick;
     unsigned n_watches;
-    unsigned index; /* const after init */
-    struct rondo_runtime *rt;
+    unsigned index;                 /* const after init */
+    struct rondo_runtime *rt;       /* const after init */
+    struct rondo_runtime *local_rt; /* const after init; NULL in a simulation */
     struct rondo_actor_queue pinned;
     struct rondo_poller poller;
     uint64_t random;
     /* counters: owner writes, any thread reads */
-    uint64_t turns, handled, steals, slow_turns;
+    uint64_t turns;
+    uint64_t more_handled; /* messages beyond the first of each turn, modulo 2^64 */
+    uint64_t steals, slow_turns;
     uint64_t slow_since_ns; /* atomic: set by the monitor when a turn is long, reset by the owner */
     struct rondo_send sends[RONDO_OUTBOX_CAP];
     struct rondo_msg_cache msgs;
@@ -146,6 +147,13 @@ void rondo_wake_searcher(struct rondo_runtime *rt);
 /* Up to `n` actors of the shared queue; the first is returned, the others go to
  * `w`'s queues. */
 struct rondo_actor *rondo_shared_take(struct rondo_runtime *rt, struct rondo_worker *w);
+
+/* True: `a` may be run next by worker `w`, and nothing else is to be: what
+ * rondo_schedule(a, true) would find, without the detour through the slot. */
+static inline bool rondo_worker_may_run_next(const struct rondo_worker *w,
+                                             const struct rondo_actor *a) {
+    return a->rt == w->local_rt && !w->next && (!a->pin || a->pin == w->index + 1);
+}
 
 static inline bool rondo_worker_is_in_turn(const struct rondo_worker *w) {
     return w && w->current;

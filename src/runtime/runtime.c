@@ -259,7 +259,7 @@ void rondo_runtime_stats(const rondo_runtime *rt, struct rondo_runtime_stats *ou
     };
     for (unsigned i = 0; i < rt->n_workers; i++) {
         const struct rondo_worker *w = rt->workers[i];
-        s.handled += rondo_load_relaxed(&w->handled);
+        s.handled += rondo_load_relaxed(&w->turns) + rondo_load_relaxed(&w->more_handled);
         s.turns += rondo_load_relaxed(&w->turns);
         s.steals += rondo_load_relaxed(&w->steals);
         s.slow_turns += rondo_load_relaxed(&w->slow_turns);

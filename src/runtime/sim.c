@@ -152,6 +152,7 @@ enum rondo_err rondo_sim_new(struct rondo_runtime *rt, uint64_t seed,
         .free = sim_free,
     };
     s->rt = rt;
+    rt->workers[0]->local_rt = NULL; /* its turns schedule with us */
     s->seed = s->random = seed;
     rondo_fake_clock_init(&s->clock, UINT64_C(1700000000) * RONDO_SEC);
     rondo_fake_clock_advance(&s->clock, RONDO_SEC); /* a time of 0 often means never */

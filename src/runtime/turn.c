@@ -16,7 +16,7 @@ static void push_chain(struct rondo_actor *to, struct rondo_msg *first, struct r
     enum rondo_push push = rondo_mailbox_push(&to->mailbox, first, last);
     if (push == RONDO_PUSH_SCHEDULE)
         rondo_schedule(to, use_next);
-    else if (RONDO_UNLIKELY(push == RONDO_PUSH_DEAD))
+    else if (push == RONDO_PUSH_DEAD)
         rondo_actor_drop(to, first);
 }
 
@@ -59,21 +59,42 @@ static void publish_many(struct rondo_worker *w, bool use_next) {
 }
 
 /* Dropping a message may send others. */
-static void publish(struct rondo_worker *w, bool use_next) {
-    while (w->n_sends) {
-        if (RONDO_LIKELY(w->n_sends == 1)) {
-            struct rondo_send s = w->sends[0];
-            w->n_sends = 0;
-            push_chain(s.to, s.msg, s.msg, use_next);
-        } else {
-            publish_many(w, use_next);
-        }
+static __attribute__((noinline)) void publish(struct rondo_worker *w, bool use_next) {
+    while (w->n_sends) publish_many(w, use_next);
+}
+
+/* The end of a turn: returns the actor that this worker is to run next, if it is
+ * the only one that was made runnable, NULL otherwise. */
+static inline struct rondo_actor *publish_last(struct rondo_worker *w) {
+    struct rondo_actor *next = NULL;
+    if (RONDO_UNLIKELY(w->n_sends != 1)) {
+        publish(w, true);
+        return NULL;
     }
+    struct rondo_send s = w->sends[0];
+    w->n_sends = 0;
+    enum rondo_push push = rondo_mailbox_push(&s.to->mailbox, s.msg, s.msg);
+    if (RONDO_LIKELY(push == RONDO_PUSH_SCHEDULE)) {
+        if (RONDO_LIKELY(rondo_worker_may_run_next(w, s.to)))
+            next = s.to;
+        else
+            rondo_schedule(s.to, true);
+    } else if (RONDO_UNLIKELY(push == RONDO_PUSH_DEAD)) {
+        rondo_actor_drop(s.to, s.msg);
+        publish(w, true);
+    }
+    return next;
+}
+
+/* The message that `current` is handling, if its mailbox still holds it: then it
+ * is the oldest there; others in our mailbox are held by nobody. */
+static inline struct rondo_msg *held_message(const struct rondo_worker *w) {
+    struct rondo_msg *m = rondo_load_acquire(&w->current->mailbox.tail); /* pairs with push */
+    return m && rondo_load_relaxed(&m->held_) ? m : NULL;
 }
 
 /* The held message is off the mailbox: it is like any other from now on. */
 static inline void let_go(struct rondo_worker *w, struct rondo_msg *m) {
-    w->held = NULL;
     rondo_store_release(&m->held_, 0); /* pairs with rondo_msg_await_unheld */
     if (!w->is_held_freed) return;
     w->is_held_freed = false;
@@ -81,7 +102,7 @@ static inline void let_go(struct rondo_worker *w, struct rondo_msg *m) {
 }
 
 static void detach(struct rondo_worker *w) {
-    struct rondo_msg *m = w->held;
+    struct rondo_msg *m = held_message(w);
     if (!m) return;
     rondo_mailbox_detach(&w->current->mailbox, m);
     let_go(w, m);
@@ -94,24 +115,35 @@ void rondo_flush(void) {
     publish(w, false);
 }
 
-void rondo_send(rondo_actor *to, void *message) {
+/* Not in a turn, or nowhere to put it. */
+static __attribute__((noinline)) void send_slowly(struct rondo_actor *to, struct rondo_msg *m) {
     struct rondo_worker *w = rondo_this_worker;
-    struct rondo_msg *m = message;
-    if (RONDO_UNLIKELY(!rondo_worker_is_in_turn(w))) {
+    if (!rondo_worker_is_in_turn(w)) {
         rondo_post(to, m);
         return;
     }
     /* Another thread's turn may hold it, if it came to us by other ways than a send. */
-    if (m != w->held) rondo_msg_await_unheld(m);
-    if (RONDO_UNLIKELY(w->n_sends == RONDO_OUTBOX_CAP)) rondo_flush();
+    if (m != held_message(w)) rondo_msg_await_unheld(m);
+    if (w->n_sends == RONDO_OUTBOX_CAP) rondo_flush();
     w->sends[w->n_sends++] = (struct rondo_send){to, m};
+}
+
+void rondo_send(rondo_actor *to, void *message) {
+    struct rondo_worker *w = rondo_this_worker;
+    struct rondo_msg *m = message;
+    if (RONDO_LIKELY(
+            rondo_worker_is_in_turn(w) && w->n_sends < RONDO_OUTBOX_CAP &&
+            (!rondo_load_acquire(&m->held_) || m == held_message(w)))) /* pairs with let_go */
+        w->sends[w->n_sends++] = (struct rondo_send){to, m};
+    else
+        send_slowly(to, m);
 }
 
 void rondo_msg_free(void *message) {
     struct rondo_worker *w = rondo_this_worker;
     struct rondo_msg *m = message;
     if (!m) return;
-    if (w && m == w->held) {
+    if (rondo_worker_is_in_turn(w) && m == held_message(w)) {
         RONDO_DEBUG_CHECK(!w->is_held_freed);
         if (!m->fini) {
             w->is_held_freed = true;
@@ -147,7 +179,7 @@ void rondo_actor_stop(rondo_actor *a) {
     rondo_send(a, &a->stop);
 }
 
-static void die(struct rondo_worker *w, struct rondo_actor *a) {
+static __attribute__((noinline)) void die(struct rondo_worker *w, struct rondo_actor *a) {
     struct rondo_registry *registry = a->registry;
     detach(w);
     publish(w, false);
@@ -161,7 +193,7 @@ static void die(struct rondo_worker *w, struct rondo_actor *a) {
     rondo_actor_release(a);
 }
 
-static void await_flush(const struct rondo_actor *a) {
+static __attribute__((noinline)) void await_flush(const struct rondo_actor *a) {
     for (unsigned i = 0; rondo_load_acquire(&a->is_flushing); i++) { /* pairs with go_idle */
         if (i < SPINS)
             rondo_cpu_relax();
@@ -170,9 +202,10 @@ static void await_flush(const struct rondo_actor *a) {
     }
 }
 
-/* After the last message: false if more has come meanwhile. */
-static bool go_idle(struct rondo_worker *w, struct rondo_actor *a) {
-    struct rondo_msg *m = w->held;
+/* After the last message.  False: more has come meanwhile. */
+static inline bool go_idle(struct rondo_worker *w, struct rondo_actor *a,
+                           struct rondo_actor **next) {
+    struct rondo_msg *m = held_message(w);
     bool sends = w->n_sends != 0;
     /* published by the swap that makes the mailbox idle; pairs with await_flush */
     if (sends) rondo_store_relaxed(&a->is_flushing, 1);
@@ -184,13 +217,14 @@ static bool go_idle(struct rondo_worker *w, struct rondo_actor *a) {
     }
     rondo_store_relaxed(&w->current, NULL);
     if (sends) {
-        publish(w, true);
+        *next = publish_last(w);
         rondo_store_release(&a->is_flushing, 0); /* pairs with await_flush */
     }
     return true;
 }
 
-static void report_slow(struct rondo_worker *w, const struct rondo_actor *a) {
+static __attribute__((noinline)) void report_slow(struct rondo_worker *w,
+                                                  const struct rondo_actor *a) {
     uint64_t since = rondo_load_relaxed(&w->slow_since_ns);
     uint64_t took = rondo_clock_now(w->rt->clock) - since;
     rondo_store_relaxed(&w->slow_since_ns, 0);
@@ -203,47 +237,71 @@ static void report_slow(struct rondo_worker *w, const struct rondo_actor *a) {
                       a->name, took / RONDO_MS);
 }
 
-/* Handles messages until the batch is used up (*more), the mailbox is idle and no
- * longer ours, or the actor wants to stop.  Returns how many. */
-static unsigned handle(struct rondo_worker *w, struct rondo_actor *a, unsigned batch, bool *more) {
-    unsigned n = 0;
-    for (;;) {
+/* How a turn ended. */
+enum end { END_IDLE, END_MORE, END_STOP };
+
+/* Handles messages until the mailbox is idle and no longer ours, the batch is
+ * used up, or the actor wants to stop. */
+static inline enum end handle(struct rondo_worker *w, struct rondo_actor *a, unsigned batch,
+                              struct rondo_actor **next_actor) {
+    for (unsigned n = 0;;) {
         struct rondo_msg *m = rondo_load_acquire(&a->mailbox.tail); /* pairs with push */
         struct rondo_msg *next = rondo_mailbox_next(m);
-        if (next) {
+        enum end end = END_MORE;
+        if (next)
             rondo_mailbox_step(&a->mailbox, next);
-        } else {
-            w->held = m;
+        else
             rondo_store_relaxed(&m->held_, 1);
-        }
         if (RONDO_UNLIKELY(m == &a->stop)) {
-            w->is_stopping = true;
-            return n;
+            end = END_STOP;
+        } else {
+            a->receive(a, a->state, m);
+            n++;
+            if (RONDO_UNLIKELY(rondo_load_relaxed(&w->slow_since_ns))) report_slow(w, a);
+            if (RONDO_UNLIKELY(w->is_stopping))
+                end = END_STOP;
+            else if (!next && go_idle(w, a, next_actor))
+                end = END_IDLE;
+            else if (n < batch)
+                continue;
         }
-        a->receive(a, a->state, m);
-        n++;
-        if (RONDO_UNLIKELY(w->is_stopping)) return n;
-        if (RONDO_UNLIKELY(rondo_load_relaxed(&w->slow_since_ns))) report_slow(w, a);
-        if (!next && go_idle(w, a)) return n;
-        if (n >= batch) break;
+        if (RONDO_UNLIKELY(n != 1)) rondo_count_up(&w->more_handled, (uint64_t)n - 1);
+        return end;
     }
-    *more = true;
-    return n;
 }
 
-void rondo_turn_run(struct rondo_worker *w, struct rondo_actor *a, unsigned batch) {
-    bool more = false;
+/* Returns the actor to run next, if the turn made just one runnable. */
+static inline struct rondo_actor *run(struct rondo_worker *w, struct rondo_actor *a,
+                                      unsigned batch) {
+    struct rondo_actor *next = NULL;
     if (RONDO_UNLIKELY(rondo_load_acquire(&a->is_flushing))) await_flush(a);
     rondo_store_relaxed(&w->current, a);
-    unsigned n = handle(w, a, batch, &more);
+    enum end end = handle(w, a, batch, &next);
     rondo_count_up(&w->turns, 1);
-    rondo_count_up(&w->handled, n);
-    if (RONDO_UNLIKELY(w->is_stopping)) {
+    if (RONDO_LIKELY(end == END_IDLE)) return next;
+    if (end == END_STOP) {
         die(w, a);
-    } else if (more) {
+    } else {
         publish(w, false);
         rondo_store_relaxed(&w->current, NULL);
         rondo_schedule(a, false);
+    }
+    return NULL;
+}
+
+void rondo_turn_run(struct rondo_worker *w, struct rondo_actor *a, unsigned batch) {
+    struct rondo_actor *next = run(w, a, batch);
+    if (next) rondo_schedule(next, true);
+}
+
+void rondo_turn_run_chain(struct rondo_worker *w, struct rondo_actor *a) {
+    for (;;) {
+        struct rondo_actor *next = run(w, a, RONDO_TURN_BATCH);
+        if (RONDO_UNLIKELY(!next || w->turns % RONDO_SERVICE_TURNS == 0)) {
+            if (next) rondo_schedule(next, true);
+            return;
+        }
+        a = next;
     }
 }
 

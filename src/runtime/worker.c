@@ -8,9 +8,7 @@
 #include "runtime/turn.h"
 
 enum {
-    NEXT_TURNS = 64,    /* from the next slot in a row */
-    SERVICE_TURNS = 64, /* between looks at inbox, shared queue and timers; power of two */
-    POLL_TURNS = 256,   /* between looks at sockets; power of two */
+    POLL_TURNS = 256, /* between looks at sockets; power of two */
     SEARCH_ROUNDS = 4
 };
 
@@ -19,7 +17,7 @@ enum rondo_err rondo_worker_new(struct rondo_runtime *rt, unsigned index,
     struct rondo_worker *w = rondo_alloc_aligned(RONDO_CACHE_LINE, sizeof *w);
     if (!w) return RONDO_ERR_NOMEM;
     memset(w, 0, sizeof *w);
-    w->rt = rt;
+    w->rt = w->local_rt = rt;
     w->index = index;
     w->random = index + 1;
     enum rondo_err err = rondo_poller_init(&w->poller);
@@ -83,30 +81,23 @@ static void service(struct rondo_worker *w) {
     struct rondo_actor *a = rondo_shared_take(w->rt, w);
     if (a) rondo_worker_enqueue(w, a);
     fire_timers(w);
-    if (w->n_watches && w->tick % POLL_TURNS == 0) poll(w, 0);
-}
-
-/* From the two queues of its own, in turn. */
-static struct rondo_actor *take_queued(struct rondo_worker *w) {
-    struct rondo_actor *a = NULL;
-    if (w->tick & 1 && w->pinned.first) return rondo_actor_queue_pop(&w->pinned);
-    a = rondo_runq_pop(&w->runq);
-    return a ? a : rondo_actor_queue_pop(&w->pinned);
+    if (w->n_watches && w->turns % POLL_TURNS == 0) poll(w, 0);
+    /* The queues get their share, too. */
+    a = w->next;
+    if (!a || (!w->pinned.first && rondo_runq_len(&w->runq) == 0)) return;
+    w->next = NULL;
+    rondo_worker_enqueue(w, a);
 }
 
 static struct rondo_actor *take_local(struct rondo_worker *w) {
     struct rondo_actor *a = w->next;
     if (a) {
         w->next = NULL;
-        if (RONDO_LIKELY(++w->next_turns < NEXT_TURNS)) return a;
-        w->next_turns = 0;
-        struct rondo_actor *queued = take_queued(w);
-        if (!queued) return a;
-        rondo_worker_enqueue(w, a);
-        return queued;
+        return a;
     }
-    w->next_turns = 0;
-    return take_queued(w);
+    if (w->turns & 1 && w->pinned.first) return rondo_actor_queue_pop(&w->pinned);
+    a = rondo_runq_pop(&w->runq);
+    return a ? a : rondo_actor_queue_pop(&w->pinned);
 }
 
 static struct rondo_actor *steal(struct rondo_worker *w) {
@@ -124,6 +115,18 @@ static struct rondo_actor *steal(struct rondo_worker *w) {
     return NULL;
 }
 
+static void stop_searching(struct rondo_worker *w) {
+    w->is_searching = false;
+    rondo_sub_seq_cst(&w->rt->n_searching, 1); /* pairs with rondo_wake_searcher */
+}
+
+/* A searcher that has found work must not keep others from being woken. */
+static void found_work(struct rondo_worker *w) {
+    stop_searching(w);
+    if (rondo_runq_len(&w->runq) || rondo_load_relaxed(&w->rt->n_shared)) /* hints */
+        rondo_wake_searcher(w->rt);
+}
+
 static struct rondo_actor *search(struct rondo_worker *w) {
     struct rondo_runtime *rt = w->rt;
     struct rondo_actor *a = NULL;
@@ -135,10 +138,7 @@ static struct rondo_actor *search(struct rondo_worker *w) {
         a = rondo_shared_take(rt, w);
         if (!a) a = steal(w);
     }
-    w->is_searching = false;
-    unsigned before = rondo_sub_seq_cst(&rt->n_searching, 1); /* pairs with rondo_wake_searcher */
-    if (a && before == 1 && (rondo_runq_len(&w->runq) || rondo_load_relaxed(&rt->n_shared)))
-        rondo_wake_searcher(rt);
+    if (!a) stop_searching(w);
     return a;
 }
 
@@ -170,7 +170,7 @@ static void park(struct rondo_worker *w) {
 
 void rondo_worker_run(struct rondo_worker *w) {
     for (;;) {
-        if (RONDO_UNLIKELY((++w->tick & (SERVICE_TURNS - 1)) == 0)) {
+        if (RONDO_UNLIKELY(w->turns % RONDO_SERVICE_TURNS == 0)) {
             service(w);
             if (should_return(w->rt)) break;
         }
@@ -182,12 +182,10 @@ void rondo_worker_run(struct rondo_worker *w) {
             if (!a && !w->pinned.first) park(w);
             if (!a) continue;
         }
-        rondo_turn_run(w, a, RONDO_TURN_BATCH);
+        if (RONDO_UNLIKELY(w->is_searching)) found_work(w);
+        rondo_turn_run_chain(w, a);
     }
-    if (w->is_searching) {
-        w->is_searching = false;
-        rondo_sub_seq_cst(&w->rt->n_searching, 1);
-    }
+    if (w->is_searching) stop_searching(w);
 }
 
 struct rondo_actor *rondo_worker_take_any(struct rondo_worker *w) {
