@@ -9,7 +9,7 @@
 #ifndef RONDO_CONFIG_OPTION_H
 #define RONDO_CONFIG_OPTION_H
 
-#include "config/config.h"
+#include "config/model.h"
 
 enum rondo_config_scope {
     RONDO_CONFIG_SERVER, /* at the top of the file; kept in struct rondo_config */

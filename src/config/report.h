@@ -9,7 +9,7 @@
 #ifndef RONDO_CONFIG_REPORT_H
 #define RONDO_CONFIG_REPORT_H
 
-#include "config/config.h"
+#include "config/model.h"
 
 struct rondo_report_line {
     unsigned line;
