@@ -120,9 +120,11 @@ static bool make_room(struct rondo_conn *c) {
         rondo_service_count(c->session.worker, closed_input, 1);
         return false;
     }
+    /* What a client announces is no reason to reserve it: room grows with what came. */
     size_t want = c->parser.need > c->in.len ? c->in.len : c->parser.need;
-    if (want < READ_BYTES) want = READ_BYTES;
-    return c->in.cap - c->in.len >= want || rondo_buf_reserve(&c->in, want) == RONDO_OK;
+    size_t room = c->in.cap - c->in.len;
+    if (room >= READ_BYTES / 2 && room >= want) return true;
+    return rondo_buf_reserve(&c->in, want > READ_BYTES ? want : READ_BYTES) == RONDO_OK;
 }
 
 static void receive(struct rondo_conn *c) {
