@@ -335,6 +335,37 @@ static void test_a_file(void **state) {
     assert_int_equal(rmdir(dir), 0);
 }
 
+/* The database need not be one to be opened, only be there. */
+static void test_the_examples(void **state) {
+    (void)state;
+    char dir[] = "/tmp/rondo-config-XXXXXX", path[64], command[1024];
+    struct rondo_source_error why;
+    const struct rondo_source_ops *sqlite;
+    struct rondo_config *c = NULL;
+    lines[0] = '\0';
+    assert_int_equal(rondo_config_load(RONDO_EXAMPLES "/fhtagn.yaml", on_mistake, NULL, &c),
+                     RONDO_OK);
+    const struct rondo_config_cache *fhtagn = rondo_config_find(c, "fhtagn");
+    assert_int_equal(fhtagn->options.threads.kind, RONDO_THREADS_FIXED);
+    assert_int_equal(fhtagn->options.threads.max, 10);
+    assert_string_equal(fhtagn->options.pattern, "fhtagn:{name}");
+    rondo_config_free(c);
+    assert_string_equal(lines, "");
+
+    if (rondo_source_find("sqlite", NULL, &why, &sqlite)) skip();
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/users.yaml", dir);
+    snprintf(command, sizeof command, "cp '%s/users.yaml' '%s' && : >'%s/users.db'", RONDO_EXAMPLES,
+             dir, dir);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(rondo_config_load(path, on_mistake, NULL, &c), RONDO_OK);
+    assert_string_equal(lines, "");
+    assert_string_equal(rondo_config_find(c, "slow")->options.pattern, "slow:{id}");
+    rondo_config_free(c);
+    snprintf(command, sizeof command, "rm -r '%s'", dir);
+    assert_int_equal(system(command), 0);
+}
+
 /* ---------------------------------------------------------- without a file --- */
 
 static enum rondo_err quick(const char *pattern, const char *target, const char *statement,
@@ -483,6 +514,7 @@ int main(void) {
         cmocka_unit_test(test_loopback_rules_that_pass),
         cmocka_unit_test(test_a_file_that_is_not_there),
         cmocka_unit_test(test_a_file),
+        cmocka_unit_test(test_the_examples),
         cmocka_unit_test(test_quick),
         cmocka_unit_test(test_quick_mistakes),
         cmocka_unit_test(test_set),
