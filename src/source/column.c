@@ -47,8 +47,7 @@ static struct rondo_slice without_zeros(struct rondo_slice text) {
 
 /* ----------------------------------------------------------------- pieces --- */
 
-static enum rondo_err complain(struct rondo_source_error *why, const char *name,
-                               const char *what) {
+static enum rondo_err complain(struct rondo_source_error *why, const char *name, const char *what) {
     snprintf(why->text, sizeof why->text, "column \"%.64s\" %s", name, what);
     return RONDO_ERR_LOAD;
 }

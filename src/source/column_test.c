@@ -4,8 +4,7 @@
 #include "base/mem.h"
 #include "base/test.h"
 
-static struct rondo_column column(const char *name, enum rondo_column_kind kind,
-                                  const char *text) {
+static struct rondo_column column(const char *name, enum rondo_column_kind kind, const char *text) {
     return (struct rondo_column){name, kind, !text, rondo_slice_str(text ? text : "")};
 }
 
@@ -85,7 +84,7 @@ static void test_what_has_no_place(void **state) {
 static void test_numbers(void **state) {
     (void)state;
     static const char *const good[] = {"0", "-1", "10", "0.5", "-0.50", "1e+20", "1.5E-7", "1e5"};
-    static const char *const bad[] = {"",   "-", "01", "+1", "1.",   ".5",  "1e",
+    static const char *const bad[] = {"",    "-",   "01",  "+1", "1.",  ".5",  "1e",
                                       "1e+", "NaN", "0x1", "1 ", "1,5", "--1", "-Infinity"};
     for (size_t i = 0; i < RONDO_COUNT_OF(good); i++)
         assert_true(rondo_column_is_number(rondo_slice_str(good[i])));
@@ -115,9 +114,9 @@ static void test_out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_column),        cmocka_unit_test(test_null_alone),
-        cmocka_unit_test(test_object),            cmocka_unit_test(test_what_has_no_place),
-        cmocka_unit_test(test_numbers),           cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_one_column), cmocka_unit_test(test_null_alone),
+        cmocka_unit_test(test_object),     cmocka_unit_test(test_what_has_no_place),
+        cmocka_unit_test(test_numbers),    cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

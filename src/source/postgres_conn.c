@@ -140,8 +140,8 @@ static enum rondo_err await_result(struct rondo_postgres_conn *conn,
         int unsent = PQflush(conn->pg);
         if (unsent < 0) return libpq_error(conn, why);
         if (!unsent && !PQisBusy(conn->pg)) return RONDO_OK;
-        enum rondo_err err = wait_for(conn, conn->pg, unsent ? POLLIN | POLLOUT : POLLIN,
-                                      conn->deadline_ns, why);
+        enum rondo_err err =
+            wait_for(conn, conn->pg, unsent ? POLLIN | POLLOUT : POLLIN, conn->deadline_ns, why);
         if (err) return err;
         if (!PQconsumeInput(conn->pg)) return libpq_error(conn, why);
     }
@@ -194,23 +194,26 @@ enum rondo_err rondo_postgres_conn_finish(struct rondo_postgres_conn *conn, int 
 
 /* ------------------------------------------------------------- connecting --- */
 
-/* Notices would go to stderr. */
-static void ignore_notice(void *arg, const PGresult *result) {
-    (void)arg;
-    (void)result;
+/* Notices would go to stderr.  The last words of a server that ends the connection
+ * come as one. */
+static void hear_notice(void *arg, const PGresult *result) {
+    struct rondo_postgres_conn *conn = arg;
+    const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    if (severity && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0))
+        conn->is_ending = true;
 }
 
-static enum rondo_err start(const struct rondo_postgres_plan *plan, PGconn **out) {
+static enum rondo_err start(struct rondo_postgres_conn *conn, PGconn **out) {
     const char *const names[] = {"dbname", "client_encoding", "fallback_application_name", NULL};
-    const char *const values[] = {plan->url, "UTF8", "rondo", NULL};
+    const char *const values[] = {conn->plan->url, "UTF8", "rondo", NULL};
     *out = PQconnectStartParams(names, values, 1);
     if (!*out) return RONDO_ERR_NOMEM;
-    PQsetNoticeReceiver(*out, ignore_notice, NULL);
+    PQsetNoticeReceiver(*out, hear_notice, conn);
     return RONDO_OK;
 }
 
-static enum rondo_err handshake(struct rondo_postgres_conn *conn, PGconn *pg,
-                                uint64_t deadline_ns, struct rondo_source_error *why) {
+static enum rondo_err handshake(struct rondo_postgres_conn *conn, PGconn *pg, uint64_t deadline_ns,
+                                struct rondo_source_error *why) {
     PostgresPollingStatusType state = PGRES_POLLING_WRITING;
     if (PQstatus(pg) == CONNECTION_BAD) state = PGRES_POLLING_FAILED;
     while (state != PGRES_POLLING_OK && state != PGRES_POLLING_FAILED) {
@@ -233,7 +236,7 @@ static enum rondo_err dial(struct rondo_postgres_conn *conn, struct rondo_source
     PGconn *pg;
     if (!rondo_backoff_may_try(&conn->plan->backoff, now, why)) return RONDO_ERR_CONNECT;
     if (deadline > conn->deadline_ns) deadline = conn->deadline_ns;
-    enum rondo_err err = start(conn->plan, &pg);
+    enum rondo_err err = start(conn, &pg);
     if (err) return err;
     err = handshake(conn, pg, deadline, why);
     if (err) {
@@ -245,14 +248,16 @@ static enum rondo_err dial(struct rondo_postgres_conn *conn, struct rondo_source
     PQsetnonblocking(pg, 1);
     conn->pg = pg;
     conn->limit_ms = 0;
+    conn->is_ending = false;
     return RONDO_OK;
 }
 
-/* Whether the server has gone while nobody looked. */
+/* Whether the server has gone while nobody looked: it said so, or closed. */
 static bool is_gone(struct rondo_postgres_conn *conn) {
     struct pollfd fd = {PQsocket(conn->pg), POLLIN, 0};
-    if (poll(&fd, 1, 0) <= 0) return false;
-    return !PQconsumeInput(conn->pg) || PQstatus(conn->pg) == CONNECTION_BAD;
+    while (poll(&fd, 1, 0) > 0)
+        if (!PQconsumeInput(conn->pg)) return true;
+    return PQisBusy(conn->pg) || conn->is_ending || PQstatus(conn->pg) == CONNECTION_BAD;
 }
 
 /* The server gives up a little before we do. */
@@ -264,8 +269,7 @@ static uint64_t server_limit_ms(const struct rondo_postgres_conn *conn) {
     return ms == 0 ? 1 : ms < INT32_MAX ? ms : INT32_MAX;
 }
 
-static enum rondo_err tell_limit(struct rondo_postgres_conn *conn,
-                                 struct rondo_source_error *why) {
+static enum rondo_err tell_limit(struct rondo_postgres_conn *conn, struct rondo_source_error *why) {
     uint64_t ms = server_limit_ms(conn);
     char text[24];
     const char *const values[] = {text};

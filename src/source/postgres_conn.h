@@ -36,6 +36,7 @@ struct rondo_postgres_statement {
 struct rondo_postgres_conn {
     struct rondo_postgres_plan *plan;
     PGconn *pg;           /* NULL: to be made when next needed */
+    bool is_ending;       /* the server has announced that it closes */
     int wake_fd;          /* an eventfd: the call is to end */
     uint64_t started_ns;  /* monotonic, of the current call */
     uint64_t deadline_ns; /* likewise */

@@ -90,9 +90,8 @@ static enum rondo_err make_room(struct rondo_postgres_conn *conn,
     return rondo_buf_reserve(&conn->params, size);
 }
 
-static enum rondo_err bind(struct rondo_postgres_conn *conn,
-                           const struct rondo_postgres_call *call, struct binding *b,
-                           struct rondo_source_error *why) {
+static enum rondo_err bind(struct rondo_postgres_conn *conn, const struct rondo_postgres_call *call,
+                           struct binding *b, struct rondo_source_error *why) {
     const struct rondo_template_sql *sql = &conn->plan->sql.sql[call->which];
     conn->params.len = 0;
     enum rondo_err err = make_room(conn, call);
@@ -170,8 +169,7 @@ static enum rondo_err take_row(struct rondo_postgres_conn *conn, struct rondo_po
         c->name = PQfname(result, i);
         c->kind = kind_of(PQftype(result, i));
         c->is_null = PQgetisnull(result, row, i);
-        c->bytes =
-            rondo_slice_of(PQgetvalue(result, row, i), (size_t)PQgetlength(result, row, i));
+        c->bytes = rondo_slice_of(PQgetvalue(result, row, i), (size_t)PQgetlength(result, row, i));
         if (is_raw(call, result, i)) err = unescape(c, &raw[i > 0]);
     }
     if (!err) err = call->row(call->arg, conn->columns, (size_t)n, why);
@@ -197,10 +195,13 @@ static enum rondo_err take_result(struct rondo_postgres_conn *conn, void *arg,
 /* -------------------------------------------------------------------- run --- */
 
 /* Errors of the kind that a statement prepared anew may not have: undefined or
- * changed tables, columns and types, a changed result, a statement that got lost. */
+ * changed tables and columns, a changed result, a statement that got lost, a value
+ * that does not suit the type which its column had when it was prepared. */
 static bool is_outdated(const char *sqlstate) {
-    return strncmp(sqlstate, "42", 2) == 0 || strcmp(sqlstate, "0A000") == 0 ||
-           strcmp(sqlstate, "26000") == 0;
+    static const char *const signs[] = {"42", "0A000", "26000", "22P02", "22003", "22007"};
+    for (size_t i = 0; i < RONDO_COUNT_OF(signs); i++)
+        if (strncmp(sqlstate, signs[i], strlen(signs[i])) == 0) return true;
+    return false;
 }
 
 static enum rondo_err run_once(struct rondo_postgres_conn *conn, struct rondo_postgres_call *call,

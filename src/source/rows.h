@@ -32,8 +32,7 @@ struct rondo_rows {
 struct rondo_rows_driver {
     /* Asks for one key: its value, or that it is absent. */
     enum rondo_err (*one)(void *connection, const struct rondo_load_key *key,
-                          struct rondo_buf *value, bool *is_absent,
-                          struct rondo_source_error *why);
+                          struct rondo_buf *value, bool *is_absent, struct rondo_source_error *why);
     /* Asks for rows->asked and hands each row to rondo_rows_take; one that starts
      * over after it had rows calls rondo_rows_restart first. */
     enum rondo_err (*many)(void *connection, struct rondo_rows *rows,

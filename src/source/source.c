@@ -10,6 +10,7 @@
 static const struct rondo_source_type types[] = {
     {"scripted", NULL},
     {"sqlite", "libsqlite3-dev and libjansson-dev"},
+    {"postgres", "libpq-dev and libjansson-dev"},
 };
 
 const struct rondo_source_type *rondo_source_type_at(size_t i) {
