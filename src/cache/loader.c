@@ -135,10 +135,12 @@ static void land_all(struct rondo_loader *l, struct rondo_call *call, struct ron
     }
 }
 
-static void count_call(struct rondo_loader *l, struct rondo_call *call) RONDO_REQUIRES(l->mu) {
+static void count_call(struct rondo_loader *l, struct rondo_call *call) {
+    rondo_mutex_lock(&l->mu);
     if (call->n) l->calls++;
     l->loads += call->n;
     l->ignored += call->ignored;
+    rondo_mutex_unlock(&l->mu);
 }
 
 static void enqueue(struct rondo_loader *l, struct rondo_list *flights);
@@ -149,10 +151,11 @@ static void call_done(struct rondo_job *job, enum rondo_err err) {
     struct rondo_loader *l = call->arg;
     struct rondo_list again;
     rondo_list_init(&again);
+    /* Before the answers go out: who has one and reads the counts finds its load. */
+    count_call(l, call);
     land_all(l, call, &again);
 
     rondo_mutex_lock(&l->mu);
-    count_call(l, call);
     if (call->has_run)
         l->busy--;
     else
