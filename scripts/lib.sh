@@ -131,7 +131,8 @@ quietly() {
 	if "$@" >"$_quiet_log" 2>&1 </dev/null; then
 		return 0
 	fi
-	cat "$_quiet_log"
+	# Without ninja's lines about the steps that went well.
+	grep -v '^\[[0-9]*/[0-9]*\] ' "$_quiet_log" || :
 	return 1
 }
 
