@@ -106,6 +106,29 @@ static void test_names(void **state) {
     assert_string_equal(list, "listen admin workers");
 }
 
+/* Every row stands in the manual as it is in the table. */
+static void test_the_manual_has_every_row(void **state) {
+    (void)state;
+    static char manual[65536];
+    FILE *f = fopen(RONDO_MANUAL, "r");
+    assert_non_null(f);
+    size_t len = fread(manual, 1, sizeof manual - 1, f), n;
+    fclose(f);
+    manual[len] = '\0';
+    const struct rondo_config_option *rows = rondo_config_options(&n);
+    for (size_t i = 0; i < n; i++) {
+        char line[512], lacking[64] = "";
+        const struct rondo_config_option *o = &rows[i];
+        if (o->lacking && o->lacking[0])
+            snprintf(lacking, sizeof lacking, " (`%s` is not in this version)", o->lacking);
+        else if (o->lacking)
+            snprintf(lacking, sizeof lacking, " (not in this version)");
+        snprintf(line, sizeof line, "\n| `%s` | %s | %s | %s%s |\n", o->name, o->allowed,
+                 o->standard, o->help, lacking);
+        if (!strstr(manual, line)) fail_msg("docs/config.md lacks the line%s", line);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_row_is_whole),
@@ -114,6 +137,7 @@ int main(void) {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_password_replaces),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_the_manual_has_every_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,6 +147,32 @@ static void test_describe(void **state) {
     assert_null(rondo_source_type_at(100));
 }
 
+/* Every setting stands in the manual as it is in the source's table. */
+static void check_manual(const char *type) {
+    static const char *const kinds[] = {"text",      "template", "duration", "whole number",
+                                        "yes or no", "map",      "path"};
+    static char manual[65536];
+    struct rondo_source_error why;
+    const struct rondo_source_ops *ops;
+    if (rondo_source_find(type, NULL, &why, &ops)) return; /* left out of this build */
+    FILE *f = fopen(RONDO_MANUAL, "r");
+    assert_non_null(f);
+    manual[fread(manual, 1, sizeof manual - 1, f)] = '\0';
+    fclose(f);
+    for (const struct rondo_source_option *o = ops->options; o->name; o++) {
+        char line[512];
+        snprintf(line, sizeof line, "\n| `%s` | %s | %s | %s |\n", o->name, kinds[o->kind],
+                 o->required ? "required" : "", o->help);
+        if (!strstr(manual, line)) fail_msg("docs/sources.md, %s: lacks the line%s", type, line);
+    }
+}
+
+static void test_the_manual_has_every_setting(void **state) {
+    (void)state;
+    check_manual("scripted");
+    check_manual("sqlite");
+}
+
 /* Memory runs out at every step of finding and opening. */
 static void test_out_of_memory(void **state) {
     (void)state;
@@ -177,6 +203,7 @@ int main(void) {
         cmocka_unit_test(test_a_type_that_is_not_installed),
         cmocka_unit_test(test_the_environment_names_a_directory),
         cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_the_manual_has_every_setting),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
