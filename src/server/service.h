@@ -45,6 +45,7 @@ struct rondo_service_counts {
 struct rondo_service_worker {
     struct rondo_service_counts counts;
     struct rondo_buf spare_in, spare_out;
+    struct rondo_op *spare_op; /* session.h: of the next command that reads or writes */
     char pad[RONDO_CACHE_LINE]; /* the next worker's counters lie elsewhere */
 };
 

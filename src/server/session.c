@@ -49,8 +49,6 @@ void rondo_session_set_db(struct rondo_session *s, uint8_t db) {
 
 void rondo_session_fini(struct rondo_session *s) {
     rondo_slots_fini(&s->slots);
-    op_free(s->spare);
-    s->spare = NULL;
 }
 
 /* ---- what a command touches ---------------------------------------------------- */
@@ -161,10 +159,10 @@ static bool resolve(struct rondo_call *call) {
 /* The slot and the op are there before the engine is asked: an answer that is to
  * come cannot be called back. */
 static bool prepare(struct rondo_call *call) {
-    struct rondo_session *s = call->session;
-    if (rondo_slots_reserve(&s->slots, &call->number) != RONDO_OK) return false;
-    if (!s->spare) s->spare = rondo_zalloc(sizeof *s->spare);
-    call->op = s->spare;
+    struct rondo_op **spare = &call->session->worker->spare_op;
+    if (rondo_slots_reserve(&call->session->slots, &call->number) != RONDO_OK) return false;
+    if (!*spare) *spare = rondo_zalloc(sizeof **spare);
+    call->op = *spare;
     return call->op != NULL;
 }
 
@@ -176,7 +174,7 @@ static void open_slot(struct rondo_call *call, bool is_silent) {
     call->op->is_silent = is_silent;
     rondo_slots_open(&s->slots, &access, call->op);
     keys_fini(&keys);
-    s->spare = NULL;
+    s->worker->spare_op = NULL;
     rondo_service_count(s->worker, slots, 1);
 }
 

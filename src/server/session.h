@@ -61,7 +61,6 @@ struct rondo_session {
     struct rondo_client *client;         /* borrowed */
     rondo_actor *actor;                  /* borrowed: where completions go */
     struct rondo_slots slots;
-    struct rondo_op *spare; /* the next call's op, or NULL */
     uint8_t proto;          /* 2 or 3 */
     uint8_t db;
     uint8_t reply_mode; /* enum rondo_reply_mode */

@@ -2,7 +2,7 @@
 #include "server/slots.h"
 #include "base/mem.h"
 
-enum { FIRST_CAP = 8 };
+enum { FIRST_CAP = 1, KEEP_CAP = 8 };
 
 static struct rondo_slot *at(const struct rondo_slots *s, uint64_t number) {
     return &s->ring[number & (s->cap - 1)];
@@ -130,5 +130,7 @@ enum rondo_err rondo_slots_complete(struct rondo_slots *s, uint64_t number) {
         slot_fini(s, slot);
         s->head++;
     }
+    /* A burst of misses is no reason to keep room for the next one. */
+    if (s->head == s->tail && s->cap > KEEP_CAP) rondo_slots_fini(s);
     return err;
 }
