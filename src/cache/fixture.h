@@ -174,15 +174,23 @@ static inline void test_alarm(rondo_actor *self, void *state, struct rondo_msg *
     rondo_runtime_stop(state);
 }
 
-/* Lets `ns` of simulated time pass and all that happens in it happen. */
-static inline void test_advance(struct test_cache *t, uint64_t ns) {
+/* Sets the moment at which test_run returns. */
+static inline void test_set_alarm(struct test_cache *t, uint64_t ns) {
     rondo_actor *alarm;
     struct rondo_actor_options o = {.size = sizeof o, .receive = test_alarm, .state = t->rt};
     assert_int_equal(rondo_spawn(t->rt, &o, &alarm), RONDO_OK);
     assert_int_equal(rondo_send_after(alarm, rondo_msg_new(1, sizeof(struct rondo_msg)), ns, NULL),
                      RONDO_OK);
-    assert_int_equal(rondo_runtime_run(t->rt), RONDO_OK);
     rondo_actor_unref(alarm);
+}
+static inline void test_run(struct test_cache *t) {
+    assert_int_equal(rondo_runtime_run(t->rt), RONDO_OK);
+}
+
+/* Lets `ns` of simulated time pass and all that happens in it happen. */
+static inline void test_advance(struct test_cache *t, uint64_t ns) {
+    test_set_alarm(t, ns);
+    test_run(t);
 }
 
 /* A read whose completion is collected under `id`. */

@@ -105,15 +105,16 @@ static void call_run(struct rondo_job *job, void *thread) {
     call->n = start(l, call, take(l, call));
     if (call->n == 0) return;
     rondo_call_prepare(call);
-    struct thread *t = thread;
+    struct thread once = {0}; /* there was no memory for the thread's own */
+    struct thread *t = thread ? thread : &once;
     struct rondo_source_error why = {""};
-    enum rondo_err err = t ? connect(l, t, &why) : RONDO_ERR_NOMEM;
+    enum rondo_err err = connect(l, t, &why);
     if (err) {
         rondo_call_fail(call, err, why.text[0] ? why.text : rondo_err_text(err));
         return;
     }
     l->opt.source.ops->load(t->connection, &call->load);
-    if (call->is_broken) disconnect(l, t);
+    if (call->is_broken || t == &once) disconnect(l, t);
 }
 
 /* A whole batch that failed for a reason of its own is asked again key by key:

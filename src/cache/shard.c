@@ -36,7 +36,8 @@ static void arm(struct rondo_shard *s, uint64_t at_ms) {
 static void make_room_elsewhere(struct rondo_shard *s, uint64_t now_ms) {
     struct rondo_shards *all = s->shards;
     size_t first = (size_t)(s - all->at);
-    for (size_t i = 1; i < all->n && !rondo_budget_holds(&all->budget); i++)
+    /* Its own shard comes last: now without mercy for what was just stored. */
+    for (size_t i = 1; i <= all->n && !rondo_budget_holds(&all->budget); i++)
         rondo_shard_make_room(&all->at[(first + i) % all->n], now_ms);
 }
 

@@ -249,6 +249,17 @@ static void take_down(struct rondo_shard *s, struct rondo_flight *f) {
     account_waiting(s, part, flight_size(f), false);
 }
 
+/* Once a call of the key less runs or waits to run. */
+static void release_held_locked(struct rondo_shard *s, const struct rondo_flight *f,
+                                struct rondo_after *after) RONDO_REQUIRES(s->mu) {
+    struct rondo_key key = rondo_flight_full_key(f);
+    struct rondo_flight *held = rondo_flights_held(&s->flights, f->hash, &key);
+    if (!held) return;
+    struct rondo_part *part = held->owner;
+    rondo_loader_admit_always(part->policy->loader, 1);
+    submit_later(held, after);
+}
+
 static bool host_start(void *host, struct rondo_flight *f, uint64_t now_ns) {
     (void)host;
     struct rondo_shard *s = f->home;
@@ -261,6 +272,7 @@ static bool host_start(void *host, struct rondo_flight *f, uint64_t now_ns) {
     rondo_mutex_lock(&s->mu);
     if (f->n_waiters == 0 && !f->is_background) {
         take_down(s, f);
+        release_held_locked(s, f, &after);
         is_dropped = true;
     } else if (!f->is_private &&
                rondo_flights_running(&s->flights, f->hash, &key) >= RONDO_FLIGHT_CALLS_MAX) {
@@ -371,16 +383,6 @@ static void complete_all(struct rondo_list *waiters, const struct rondo_landing 
         struct rondo_answer answer = answer_of(landing);
         rondo_waiter_complete(RONDO_LIST_ENTRY(node, struct rondo_waiter, link), &answer);
     }
-}
-
-static void release_held_locked(struct rondo_shard *s, const struct rondo_flight *f,
-                                struct rondo_after *after) RONDO_REQUIRES(s->mu) {
-    struct rondo_key key = rondo_flight_full_key(f);
-    struct rondo_flight *held = rondo_flights_held(&s->flights, f->hash, &key);
-    if (!held) return;
-    struct rondo_part *part = held->owner;
-    rondo_loader_admit_always(part->policy->loader, 1);
-    submit_later(held, after);
 }
 
 static void host_land(void *host, struct rondo_flight *f, struct rondo_landing *landing) {
