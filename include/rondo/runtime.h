@@ -31,6 +31,7 @@ typedef struct rondo_actor rondo_actor;
 typedef struct rondo_timer rondo_timer;
 typedef struct rondo_pool rondo_pool;
 typedef struct rondo_io rondo_io;
+typedef struct rondo_watch rondo_watch;
 
 /* ------------------------------------------------------------- messages --- */
 
@@ -62,7 +63,8 @@ enum {
     RONDO_MSG_STOP = RONDO_MSG_SYSTEM, /* never delivered: see rondo_actor_stop */
     RONDO_MSG_IO,                      /* struct rondo_io_ready */
     RONDO_MSG_TICK,                    /* struct rondo_msg, of rondo_send_every(type 0) */
-    RONDO_MSG_DOWN                     /* struct rondo_down */
+    RONDO_MSG_DOWN,                    /* struct rondo_down */
+    RONDO_MSG_REPLY                    /* struct rondo_reply */
 };
 
 /* A message of `size` bytes (>= sizeof(struct rondo_msg)), all zero but `type`.
@@ -173,6 +175,77 @@ RONDO_API const char *rondo_actor_name(const rondo_actor *a);
  * thread is, 0.., or -1 elsewhere. */
 RONDO_API rondo_actor *rondo_self(void);
 RONDO_API int rondo_worker_index(void);
+
+/* ------------------------------------------------------------- monitors --- */
+
+enum rondo_down_reason {
+    RONDO_DOWN_STOPPED = 0, /* somebody called rondo_actor_stop */
+    RONDO_DOWN_SELF,        /* it stopped itself */
+    RONDO_DOWN_GONE,        /* it had stopped before it was monitored */
+    RONDO_DOWN_CLOSED       /* its runtime was freed */
+};
+
+/* What a monitor receives (type RONDO_MSG_DOWN), once.  Freed with
+ * rondo_msg_free as any message. */
+struct rondo_down {
+    struct rondo_msg head;
+    rondo_actor *actor; /* the one that stopped; borrowed from the message */
+    enum rondo_down_reason reason;
+};
+
+/*
+ * Makes `watcher` receive a struct rondo_down once `target` has stopped: after
+ * its last message, after its state is freed, and after all that `target` sent
+ * to `watcher`.  Takes effect in the order of the caller's sends to `target`.
+ * With `out` the caller gets a handle that must be given to
+ * rondo_actor_demonitor or rondo_watch_free.  Errors: NOMEM.
+ */
+RONDO_API RONDO_NODISCARD enum rondo_err rondo_actor_monitor(rondo_actor *watcher,
+                                                             rondo_actor *target,
+                                                             rondo_watch **out);
+
+/* Ends a monitor and frees the handle (given).  True: no message was sent and
+ * none will be.  False: it was sent before. */
+RONDO_API bool rondo_actor_demonitor(rondo_watch *w);
+
+/* Frees the handle (given) and lets the monitor stand.  NULL does nothing. */
+RONDO_API void rondo_watch_free(rondo_watch *w);
+
+/* ----------------------------------------------------- request and reply --- */
+
+/* The head of a message that wants an answer; put it first in place of struct
+ * rondo_msg. */
+struct rondo_request {
+    struct rondo_msg head;
+    struct rondo_ask *ask_;
+};
+
+/* What an asker receives (type RONDO_MSG_REPLY), exactly once per request.  Free
+ * it with rondo_msg_free, which frees `reply` as well unless it was taken out
+ * (set to NULL). */
+struct rondo_reply {
+    struct rondo_msg head;
+    uint64_t tag;       /* as given to rondo_ask */
+    enum rondo_err err; /* OK; TIMEOUT; CLOSED: the request was freed unanswered */
+    void *reply;        /* a message, or NULL */
+};
+
+/*
+ * Sends `request` (given; a message that begins with struct rondo_request) to
+ * `to`, who may pass it on and who answers with rondo_answer.  `from` receives a
+ * struct rondo_reply: the answer, or TIMEOUT after `timeout_ns` (UINT64_MAX:
+ * never), or CLOSED if whoever had the request freed it, stopped, or was
+ * stopped already.  Errors: NOMEM, CLOSED (`from` has stopped); the request is
+ * freed.
+ */
+RONDO_API RONDO_NODISCARD enum rondo_err rondo_ask(rondo_actor *from, rondo_actor *to,
+                                                   void *request, uint64_t tag,
+                                                   uint64_t timeout_ns);
+
+/* Answers a request (given) with a message (given; NULL, or the request itself,
+ * which then is an ordinary message).  True: the answer was sent.  False: it was
+ * too late; the answer was freed and counted as dropped.  Any thread. */
+RONDO_API bool rondo_answer(void *request, void *reply);
 
 /* --------------------------------------------------------------- timers --- */
 

@@ -16,10 +16,11 @@ struct rondo_actor *rondo_actor_new(struct rondo_runtime *rt, struct rondo_regis
         .free_state = o->free_state,
         .name = o->name ? o->name : "",
         .refs = 2,
-        .stop = {.type = RONDO_MSG_STOP, .flags_ = RONDO_MSG_STATIC},
+        .stop = {.type = RONDO_MSG_STOP, .flags_ = RONDO_MSG_STATIC | RONDO_MSG_CONTROL},
     };
     rondo_mailbox_init(&a->mailbox);
     rondo_list_init(&a->node);
+    rondo_list_init(&a->watches);
     rondo_registry_ref(registry);
     return a;
 }
@@ -41,8 +42,7 @@ void rondo_actor_release(struct rondo_actor *a) {
 
 static void drop_one(void *arg, struct rondo_msg *m) {
     struct rondo_actor *a = arg;
-    if (m == &a->stop) return;
-    rondo_add_relaxed(&a->registry->dropped, 1);
+    if (!(m->flags_ & RONDO_MSG_CONTROL)) rondo_add_relaxed(&a->registry->dropped, 1);
     rondo_msg_release(m);
 }
 

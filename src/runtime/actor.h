@@ -35,6 +35,7 @@ struct rondo_actor {
     const char *name;                /* const after init */
     struct rondo_list node;          /* guarded by its registry list's mu */
     struct rondo_io *ios;            /* its worker only: what it watches */
+    struct rondo_list watches;       /* its turns only: who wants to know when it stops */
     size_t refs;                     /* atomic */
     struct rondo_msg stop;           /* so that stopping cannot fail */
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/delay.h"
 #include "base/mem.h"
-#include "runtime/turn.h"
 
 static void tick_at_rest(struct rondo_msg *m) {
     struct rondo_timer *t = RONDO_CONTAINER_OF(m, struct rondo_timer, tick);
@@ -106,6 +105,17 @@ bool rondo_timer_cancel(rondo_timer *t) {
     }
     rondo_timer_unref(t);
     return was_in;
+}
+
+struct rondo_msg *rondo_delay_take(struct rondo_timer *t) {
+    struct rondo_msg *m = NULL;
+    if (rondo_timers_remove(t->home, t)) {
+        m = t->msg;
+        t->msg = NULL;
+        rondo_timer_unref(t);
+    }
+    rondo_timer_unref(t);
+    return m;
 }
 
 void rondo_timer_free(rondo_timer *t) {

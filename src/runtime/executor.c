@@ -67,8 +67,10 @@ void rondo_worker_enqueue(struct rondo_worker *w, struct rondo_actor *a) {
         return;
     }
     if (!rondo_runq_push(&w->runq, a)) overflow(w, a);
-    /* Work to spare.  Hints without partner: the monitor makes up for a miss. */
-    if (rondo_load_relaxed(&rt->n_parked) != 0 && rondo_load_relaxed(&rt->n_searching) == 0)
+    /* Work to spare: thieves leave a queue of one alone.  Hints without partner: the
+     * monitor makes up for a miss. */
+    if (rondo_load_relaxed(&rt->n_parked) != 0 && rondo_load_relaxed(&rt->n_searching) == 0 &&
+        rondo_runq_len(&w->runq) > 1)
         rondo_wake_searcher(rt);
 }
 

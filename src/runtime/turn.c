@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/turn.h"
 #include "runtime/io.h"
+#include "runtime/watch.h"
 #include <inttypes.h>
 #include <sched.h>
 
@@ -179,13 +180,15 @@ void rondo_actor_stop(rondo_actor *a) {
     rondo_send(a, &a->stop);
 }
 
-static __attribute__((noinline)) void die(struct rondo_worker *w, struct rondo_actor *a) {
+static __attribute__((noinline)) void die(struct rondo_worker *w, struct rondo_actor *a,
+                                          enum rondo_down_reason reason) {
     struct rondo_registry *registry = a->registry;
     detach(w);
     publish(w, false);
     rondo_io_forget(a);
     rondo_actor_close(a);
     if (a->free_state) a->free_state(a->state);
+    rondo_watch_tell(a, reason);
     publish(w, false);
     w->is_stopping = false;
     rondo_store_relaxed(&w->current, NULL);
@@ -238,7 +241,16 @@ static __attribute__((noinline)) void report_slow(struct rondo_worker *w,
 }
 
 /* How a turn ended. */
-enum end { END_IDLE, END_MORE, END_STOP };
+enum end { END_IDLE, END_MORE, END_STOP, END_SELF };
+
+/* A message for the runtime. */
+static __attribute__((noinline)) enum end control(struct rondo_worker *w, struct rondo_actor *a,
+                                                  struct rondo_msg *m) {
+    detach(w);
+    if (m == &a->stop) return END_STOP;
+    rondo_watch_control(a, m);
+    return END_MORE;
+}
 
 /* Handles messages until the mailbox is idle and no longer ours, the batch is
  * used up, or the actor wants to stop. */
@@ -252,15 +264,16 @@ static inline enum end handle(struct rondo_worker *w, struct rondo_actor *a, uns
             rondo_mailbox_step(&a->mailbox, next);
         else
             rondo_store_relaxed(&m->held_, 1);
-        if (RONDO_UNLIKELY(m == &a->stop)) {
-            end = END_STOP;
+        if (RONDO_UNLIKELY(m->flags_ & RONDO_MSG_CONTROL)) {
+            end = control(w, a, m);
         } else {
             a->receive(a, a->state, m);
             n++;
             if (RONDO_UNLIKELY(rondo_load_relaxed(&w->slow_since_ns))) report_slow(w, a);
-            if (RONDO_UNLIKELY(w->is_stopping))
-                end = END_STOP;
-            else if (!next && go_idle(w, a, next_actor))
+            if (RONDO_UNLIKELY(w->is_stopping)) end = END_SELF;
+        }
+        if (RONDO_LIKELY(end == END_MORE)) {
+            if (!next && go_idle(w, a, next_actor))
                 end = END_IDLE;
             else if (n < batch)
                 continue;
@@ -279,8 +292,8 @@ static inline struct rondo_actor *run(struct rondo_worker *w, struct rondo_actor
     enum end end = handle(w, a, batch, &next);
     rondo_count_up(&w->turns, 1);
     if (RONDO_LIKELY(end == END_IDLE)) return next;
-    if (end == END_STOP) {
-        die(w, a);
+    if (end != END_MORE) {
+        die(w, a, end == END_SELF ? RONDO_DOWN_SELF : RONDO_DOWN_STOPPED);
     } else {
         publish(w, false);
         rondo_store_relaxed(&w->current, NULL);
@@ -308,7 +321,7 @@ void rondo_turn_run_chain(struct rondo_worker *w, struct rondo_actor *a) {
 void rondo_turn_kill(struct rondo_worker *w, struct rondo_actor *a) {
     await_flush(a);
     w->current = a;
-    die(w, a);
+    die(w, a, RONDO_DOWN_CLOSED);
 }
 
 rondo_actor *rondo_self(void) {
