@@ -161,6 +161,7 @@ static enum rondo_err chain_reserve(struct rondo_table *t, struct rondo_line *li
 }
 
 static void chain_trim(struct rondo_table *t, struct rondo_line *line) {
+    RONDO_CHECK(line != NULL);
     while (line->more) {
         struct rondo_line *more = line->more;
         line->more = more->more;
