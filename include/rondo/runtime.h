@@ -139,6 +139,7 @@ struct rondo_actor_options {
     void *state;                     /* given to the actor if `free_state` is set */
     void (*free_state)(void *state); /* called once, after the last message, on any thread */
     unsigned pin;                    /* 0: runs anywhere; k: only on worker k - 1 */
+    uint32_t bound;                  /* of what rondo_try_send leaves waiting; 0: none */
 };
 
 /* Starts an actor; the caller gets one reference.  An actor lives until it is
@@ -157,6 +158,15 @@ RONDO_API void rondo_actor_unref(rondo_actor *a);
  * kept.
  */
 RONDO_API void rondo_send(rondo_actor *to, void *m);
+
+/*
+ * Like rondo_send, but refuses when `to` has a bound and that many messages sent
+ * this way are not handled yet (those that the caller's turn has not published
+ * count, too).  What is sent otherwise (rondo_send, timers, replies, DOWN) passes
+ * the bound and is not counted.  On an error the message is still the caller's.
+ * Errors: FULL; CLOSED (`to` has stopped; success does not mean that it will not).
+ */
+RONDO_API RONDO_NODISCARD enum rondo_err rondo_try_send(rondo_actor *to, void *m);
 
 /* In a turn: publishes what this turn has sent so far.  Elsewhere: nothing to do. */
 RONDO_API void rondo_flush(void);

@@ -15,6 +15,7 @@ struct rondo_actor *rondo_actor_new(struct rondo_runtime *rt, struct rondo_regis
         .registry = registry,
         .free_state = o->free_state,
         .name = o->name ? o->name : "",
+        .bound = o->bound,
         .refs = 2,
         .stop = {.type = RONDO_MSG_STOP, .flags_ = RONDO_MSG_STATIC | RONDO_MSG_CONTROL},
     };
@@ -42,6 +43,7 @@ void rondo_actor_release(struct rondo_actor *a) {
 
 static void drop_one(void *arg, struct rondo_msg *m) {
     struct rondo_actor *a = arg;
+    m->flags_ &= (uint8_t)~RONDO_MSG_COUNTED;
     if (!(m->flags_ & RONDO_MSG_CONTROL)) rondo_add_relaxed(&a->registry->dropped, 1);
     rondo_msg_release(m);
 }

@@ -37,6 +37,8 @@ struct rondo_actor {
     struct rondo_io *ios;            /* its worker only: what it watches */
     struct rondo_list watches;       /* its turns only: who wants to know when it stops */
     size_t refs;                     /* atomic */
+    uint32_t bound;                  /* const after init; of n_counted; 0: none */
+    uint32_t n_counted;              /* atomic: messages in the mailbox that count */
     struct rondo_msg stop;           /* so that stopping cannot fail */
 };
 

@@ -19,6 +19,7 @@ enum {
     RONDO_MSG_STATIC = 1, /* flags_: part of something else; `fini` says it is at rest */
     RONDO_MSG_CONTROL =
         2, /* flags_: for the runtime, not for receive; neither handled nor dropped */
+    RONDO_MSG_COUNTED = 4,  /* flags_: against the bound of the mailbox it is in */
     RONDO_MSG_CLASSES = 17, /* class k: k * 16 bytes; 0: not kept */
     RONDO_MSG_BATCH = 64    /* messages that move between worker and depot at once */
 };

@@ -140,6 +140,20 @@ void rondo_send(rondo_actor *to, void *message) {
         send_slowly(to, m);
 }
 
+enum rondo_err rondo_try_send(rondo_actor *to, void *message) {
+    struct rondo_msg *m = message;
+    if (rondo_mailbox_is_dead(&to->mailbox)) return RONDO_ERR_CLOSED;
+    if (to->bound) {
+        if (rondo_add_relaxed(&to->n_counted, 1) >= to->bound) {
+            rondo_sub_relaxed(&to->n_counted, 1);
+            return RONDO_ERR_FULL;
+        }
+        m->flags_ |= RONDO_MSG_COUNTED;
+    }
+    rondo_send(to, m);
+    return RONDO_OK;
+}
+
 void rondo_msg_free(void *message) {
     struct rondo_worker *w = rondo_this_worker;
     struct rondo_msg *m = message;
@@ -240,6 +254,11 @@ static __attribute__((noinline)) void report_slow(struct rondo_worker *w,
                       a->name, took / RONDO_MS);
 }
 
+static __attribute__((noinline)) void uncount(struct rondo_actor *a, struct rondo_msg *m) {
+    m->flags_ &= (uint8_t)~RONDO_MSG_COUNTED;
+    rondo_sub_relaxed(&a->n_counted, 1); /* a count; orders nothing */
+}
+
 /* How a turn ended. */
 enum end { END_IDLE, END_MORE, END_STOP, END_SELF };
 
@@ -264,7 +283,9 @@ static inline enum end handle(struct rondo_worker *w, struct rondo_actor *a, uns
             rondo_mailbox_step(&a->mailbox, next);
         else
             rondo_store_relaxed(&m->held_, 1);
-        if (RONDO_UNLIKELY(m->flags_ & RONDO_MSG_CONTROL)) {
+        unsigned flags = m->flags_ & (RONDO_MSG_CONTROL | RONDO_MSG_COUNTED);
+        if (RONDO_UNLIKELY(flags & RONDO_MSG_COUNTED)) uncount(a, m);
+        if (RONDO_UNLIKELY(flags & RONDO_MSG_CONTROL)) {
             end = control(w, a, m);
         } else {
             a->receive(a, a->state, m);

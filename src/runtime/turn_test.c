@@ -242,6 +242,75 @@ static void a_held_message_may_leave_by_a_job(void **state) {
     rondo_runtime_free(rt);
 }
 
+/* ---- bounded mailboxes ---- */
+
+enum { BOUND = 10, ITEMS = 3000 };
+
+struct bounded {
+    rondo_actor *to;
+    unsigned sent, refused, handled, in_flight, most; /* in_flight, most: atomic */
+};
+
+static void consume(rondo_actor *self, void *state, struct rondo_msg *m) {
+    struct bounded *b = state;
+    unsigned waiting = rondo_sub_relaxed(&b->in_flight, 1);
+    if (waiting > rondo_load_relaxed(&b->most)) rondo_store_relaxed(&b->most, waiting);
+    rondo_msg_free(m);
+    if (++b->handled == ITEMS) rondo_actor_stop(self);
+}
+
+/* Sends as much as goes, then lets others run. */
+static void produce(rondo_actor *self, void *state, struct rondo_msg *m) {
+    struct bounded *b = state;
+    for (unsigned i = 0; i < 3 * BOUND && b->sent < ITEMS; i++) {
+        struct number *n = rondo_msg_new(2, sizeof *n);
+        RONDO_CHECK(n);
+        rondo_add_relaxed(&b->in_flight, 1);
+        enum rondo_err err = rondo_try_send(b->to, n);
+        if (!err) {
+            b->sent++;
+            continue;
+        }
+        rondo_sub_relaxed(&b->in_flight, 1);
+        rondo_msg_free(n);
+        if (err == RONDO_ERR_FULL) b->refused++;
+        break;
+    }
+    if (b->sent < ITEMS) {
+        rondo_send(self, m);
+        return;
+    }
+    rondo_msg_free(m);
+    rondo_actor_stop(self);
+}
+
+static void run_bounded(rondo_runtime *rt) {
+    struct bounded b = {0};
+    struct rondo_actor_options o = {
+        .size = sizeof o, .receive = consume, .state = &b, .bound = BOUND};
+    assert_int_equal(rondo_spawn(rt, &o, &b.to), 0);
+    rondo_actor *producer = spawn(rt, produce, &b);
+    send_number(producer, 1, 0);
+    assert_int_equal(rondo_runtime_run(rt), 0);
+    assert_int_equal(b.handled, ITEMS);
+    assert_true(b.refused > 0);
+    /* One is being handled, one is about to be refused. */
+    assert_true(b.most <= BOUND + 2);
+    struct number *n = rondo_msg_new(1, sizeof *n);
+    assert_int_equal(rondo_try_send(b.to, n), RONDO_ERR_CLOSED);
+    rondo_msg_free(n);
+    rondo_actor_unref(producer);
+    rondo_actor_unref(b.to);
+    rondo_runtime_free(rt);
+}
+
+static void a_bounded_mailbox_refuses(void **state) {
+    (void)state;
+    run_bounded(new_runtime(RONDO_THREADS_NONE, 0, true));
+    run_bounded(new_runtime(RONDO_THREADS_NONE, 0, false));
+    run_bounded(new_runtime(RONDO_THREADS_FIXED, 2, false));
+}
+
 /* ---- who is running ---- */
 
 static void where(rondo_actor *self, void *state, struct rondo_msg *m) {
@@ -273,6 +342,7 @@ int main(void) {
         cmocka_unit_test(a_later_turn_does_not_overtake),
         cmocka_unit_test(a_send_before_the_last_unref_arrives),
         cmocka_unit_test(a_held_message_may_leave_by_a_job),
+        cmocka_unit_test(a_bounded_mailbox_refuses),
         cmocka_unit_test(a_turn_knows_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
