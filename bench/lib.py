@@ -305,7 +305,7 @@ def options(name, doc, jobs, peers):
     p.add_argument("--jobs", metavar="J1,J3", help="only these: " + ", ".join(j.name for j in jobs))
     p.add_argument("--peers", metavar="A,B", help="only these: " + ", ".join(p.name for p in peers))
     p.add_argument("--repeat", type=int, metavar="N", help="runs of each entry (5; quick: 1)")
-    p.add_argument("--seconds", type=float, metavar="S", help="length of a run (0.7; quick: 0.1)")
+    p.add_argument("--seconds", type=float, metavar="S", help="length of a run (0.7; quick: 0.05)")
     p.add_argument("--write-doc", action="store_true", help="also write docs/bench-%s.md" % name)
     p.add_argument("--report", action="store_true",
                    help="run nothing: show the results of the last run once more")
@@ -330,13 +330,16 @@ def chosen(names, things, parser, what):
 
 
 def build_peers(peers, say):
-    there = []
+    there, progress = [], Progress(0)
     for p in peers:
+        progress.write("building %s" % p.name)
         try:
             if p.build:
                 p.build()
             there.append(p)
+            progress.write("")
         except Skip as why:
+            progress.write("")
             say("%s: skipped, %s" % (p.name, why))
     return there
 
@@ -389,7 +392,8 @@ def show(name, title, entries, info, base_peer, goals, args):
     if args.write_doc:
         with open(os.path.join(TOP, "docs", "bench-%s.md" % name), "w") as f:
             f.write("# %s\n\nWritten by `./scripts/bench %s --write-doc`; how to read it: "
-                    "[bench.md](bench.md).\n\n%s.\n" % (title, name, conditions(info)))
+                    "[bench.md](bench.md).\n\n%s.\n\n![plot](../bench/results/%s.svg)\n"
+                    % (title, name, conditions(info), name))
             f.write(markdown_report(entries, base_peer) + "\n")
             if met:
                 f.write("\n## Goals\n\n" + "\n".join("- " + line for line in met) + "\n")
@@ -419,12 +423,17 @@ def main(name, title, doc, jobs, peers, handover, base_peer, goals=None, targets
         print(text, flush=True)
 
     repeat = args.repeat or (1 if args.quick else 5)
-    seconds = args.seconds or (0.1 if args.quick else 0.7)
+    seconds = args.seconds or (0.05 if args.quick else 0.7)
     info = {"machine": machine(), "repeat": repeat, "seconds": seconds}
     there = build_peers(wanted_peers, say)
     entries = [Entry(p, j, w) for j in wanted_jobs for p in there for w in p.jobs.get(j.name, ())
                if w <= 2 or not args.quick]
-    info["wrong"] = run_all(entries, repeat, handover, say, seconds)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        info["wrong"] = run_all(entries, repeat, handover, say, seconds)
+    except KeyboardInterrupt:
+        say("\ninterrupted: nothing is saved")
+        return 130
     save(path, entries, info)
     show(name, title, entries, info, base_peer, goals, args)
     if info["wrong"] or not any(e.samples for e in entries):

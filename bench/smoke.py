@@ -84,10 +84,15 @@ def drive(commands):
     left = list(commands)
     job = lib.Job("J1", "a job", lib.NS)
     peer = lib.Peer("fake", [], {"J1": (1,)}, lambda *a: left.pop(0), lambda *a: 1)
+    gone = lib.Peer("gone", [], {"J1": (1,)}, None, None, lambda: lib.tool("no-such-tool", "foo"))
     out = io.StringIO()
     with tempfile.TemporaryDirectory() as results, contextlib.redirect_stdout(out):
-        code = lib.main("fake", "Fake", "", [job], [peer], lambda: None, "fake",
-                        argv=["--repeat", str(len(commands)), "--results", results])
+        def run(*argv):
+            return lib.main("fake", "Fake", "", [job], [peer, gone], lambda: None, "fake",
+                            argv=["--results", results, *argv])
+        code = run("--repeat", str(len(commands)))
+        check(run("--report") == code, "the report of a saved run has another verdict")
+    check("gone: skipped, needs the package foo\n" in out.getvalue(), "a peer vanished silently")
     return code, out.getvalue()
 
 
@@ -96,7 +101,9 @@ def check_verdicts():
     slow = fake('{"ns_per_message": 5, "ok": true}')
     wrong = fake('{"ns_per_message": 2.5, "wrong": "lost", "ok": false}')
     code, out = drive([slow, right, right])
-    check(code == 0 and "2.50" in out and "5.00" in out, "right answers: %d %s" % (code, out))
+    # Twice each: the run, and the report of it.
+    check(code == 0 and out.count("5.00") == 2 and out.count("2.50") == 4,
+          "right answers: %d %s" % (code, out))
     for bad in (wrong, fake("no JSON"), fake(""), fake('{"ns_per_message": 1, "ok": true}', 3),
                 fake("[1]"), fake('{"ns_per_message": 1}')):
         code, out = drive([right, bad])
