@@ -87,11 +87,11 @@ static inline struct rondo_actor *publish_last(struct rondo_worker *w) {
     return next;
 }
 
-/* The message that `current` is handling, if its mailbox still holds it: then it
- * is the oldest there; others in our mailbox are held by nobody. */
-static inline struct rondo_msg *held_message(const struct rondo_worker *w) {
-    struct rondo_msg *m = rondo_load_acquire(&w->current->mailbox.tail); /* pairs with push */
-    return m && rondo_load_relaxed(&m->held_) ? m : NULL;
+/* The message that an actor is handling, if its mailbox still holds it: then it is
+ * the oldest there; others in our mailbox are held by nobody. */
+static inline struct rondo_msg *held_message(const struct rondo_actor *a) {
+    struct rondo_msg *m = rondo_load_acquire(&a->mailbox.tail); /* pairs with push */
+    return RONDO_LIKELY(m && rondo_load_relaxed(&m->held_)) ? m : NULL;
 }
 
 /* The held message is off the mailbox: it is like any other from now on. */
@@ -103,7 +103,7 @@ static inline void let_go(struct rondo_worker *w, struct rondo_msg *m) {
 }
 
 static void detach(struct rondo_worker *w) {
-    struct rondo_msg *m = held_message(w);
+    struct rondo_msg *m = held_message(w->current);
     if (!m) return;
     rondo_mailbox_detach(&w->current->mailbox, m);
     let_go(w, m);
@@ -124,7 +124,7 @@ static __attribute__((noinline)) void send_slowly(struct rondo_actor *to, struct
         return;
     }
     /* Another thread's turn may hold it, if it came to us by other ways than a send. */
-    if (m != held_message(w)) rondo_msg_await_unheld(m);
+    if (m != held_message(w->current)) rondo_msg_await_unheld(m);
     if (w->n_sends == RONDO_OUTBOX_CAP) rondo_flush();
     w->sends[w->n_sends++] = (struct rondo_send){to, m};
 }
@@ -132,9 +132,9 @@ static __attribute__((noinline)) void send_slowly(struct rondo_actor *to, struct
 void rondo_send(rondo_actor *to, void *message) {
     struct rondo_worker *w = rondo_this_worker;
     struct rondo_msg *m = message;
-    if (RONDO_LIKELY(
-            rondo_worker_is_in_turn(w) && w->n_sends < RONDO_OUTBOX_CAP &&
-            (!rondo_load_acquire(&m->held_) || m == held_message(w)))) /* pairs with let_go */
+    if (RONDO_LIKELY(rondo_worker_is_in_turn(w) && w->n_sends < RONDO_OUTBOX_CAP &&
+                     (!rondo_load_acquire(&m->held_) || /* pairs with let_go */
+                      m == rondo_load_relaxed(&w->current->mailbox.tail))))
         w->sends[w->n_sends++] = (struct rondo_send){to, m};
     else
         send_slowly(to, m);
@@ -158,7 +158,7 @@ void rondo_msg_free(void *message) {
     struct rondo_worker *w = rondo_this_worker;
     struct rondo_msg *m = message;
     if (!m) return;
-    if (rondo_worker_is_in_turn(w) && m == held_message(w)) {
+    if (rondo_worker_is_in_turn(w) && m == held_message(w->current)) {
         RONDO_DEBUG_CHECK(!w->is_held_freed);
         if (!m->fini) {
             w->is_held_freed = true;
@@ -220,9 +220,9 @@ static __attribute__((noinline)) void await_flush(const struct rondo_actor *a) {
 }
 
 /* After the last message.  False: more has come meanwhile. */
-static inline bool go_idle(struct rondo_worker *w, struct rondo_actor *a,
-                           struct rondo_actor **next) {
-    struct rondo_msg *m = held_message(w);
+static inline __attribute__((always_inline)) bool
+go_idle(struct rondo_worker *w, struct rondo_actor *a, struct rondo_actor **next) {
+    struct rondo_msg *m = held_message(a);
     bool sends = w->n_sends != 0;
     /* published by the swap that makes the mailbox idle; pairs with await_flush */
     if (sends) rondo_store_relaxed(&a->is_flushing, 1);
@@ -273,8 +273,9 @@ static __attribute__((noinline)) enum end control(struct rondo_worker *w, struct
 
 /* Handles messages until the mailbox is idle and no longer ours, the batch is
  * used up, or the actor wants to stop. */
-static inline enum end handle(struct rondo_worker *w, struct rondo_actor *a, unsigned batch,
-                              struct rondo_actor **next_actor) {
+static inline __attribute__((always_inline)) enum end handle(struct rondo_worker *w,
+                                                             struct rondo_actor *a, unsigned batch,
+                                                             struct rondo_actor **next_actor) {
     for (unsigned n = 0;;) {
         struct rondo_msg *m = rondo_load_acquire(&a->mailbox.tail); /* pairs with push */
         struct rondo_msg *next = rondo_mailbox_next(m);
@@ -284,10 +285,10 @@ static inline enum end handle(struct rondo_worker *w, struct rondo_actor *a, uns
         else
             rondo_store_relaxed(&m->held_, 1);
         unsigned flags = m->flags_ & (RONDO_MSG_CONTROL | RONDO_MSG_COUNTED);
-        if (RONDO_UNLIKELY(flags & RONDO_MSG_COUNTED)) uncount(a, m);
-        if (RONDO_UNLIKELY(flags & RONDO_MSG_CONTROL)) {
+        if (RONDO_UNLIKELY(flags == RONDO_MSG_CONTROL)) {
             end = control(w, a, m);
         } else {
+            if (RONDO_UNLIKELY(flags)) uncount(a, m);
             a->receive(a, a->state, m);
             n++;
             if (RONDO_UNLIKELY(rondo_load_relaxed(&w->slow_since_ns))) report_slow(w, a);
@@ -305,8 +306,8 @@ static inline enum end handle(struct rondo_worker *w, struct rondo_actor *a, uns
 }
 
 /* Returns the actor to run next, if the turn made just one runnable. */
-static inline struct rondo_actor *run(struct rondo_worker *w, struct rondo_actor *a,
-                                      unsigned batch) {
+static inline __attribute__((always_inline)) struct rondo_actor *
+run(struct rondo_worker *w, struct rondo_actor *a, unsigned batch) {
     struct rondo_actor *next = NULL;
     if (RONDO_UNLIKELY(rondo_load_acquire(&a->is_flushing))) await_flush(a);
     rondo_store_relaxed(&w->current, a);
