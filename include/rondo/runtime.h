@@ -64,7 +64,7 @@ enum {
     RONDO_MSG_IO,                      /* struct rondo_io_ready */
     RONDO_MSG_TICK,                    /* struct rondo_msg, of rondo_send_every(type 0) */
     RONDO_MSG_DOWN,                    /* struct rondo_down */
-    RONDO_MSG_REPLY                    /* struct rondo_reply */
+    RONDO_MSG_REPLY                    /* struct rondo_ask_reply */
 };
 
 /* A message of `size` bytes (>= sizeof(struct rondo_msg)), all zero but `type`.
@@ -233,7 +233,7 @@ struct rondo_request {
 /* What an asker receives (type RONDO_MSG_REPLY), exactly once per request.  Free
  * it with rondo_msg_free, which frees `reply` as well unless it was taken out
  * (set to NULL). */
-struct rondo_reply {
+struct rondo_ask_reply {
     struct rondo_msg head;
     uint64_t tag;       /* as given to rondo_ask */
     enum rondo_err err; /* OK; TIMEOUT; CLOSED: the request was freed unanswered */
@@ -243,7 +243,7 @@ struct rondo_reply {
 /*
  * Sends `request` (given; a message that begins with struct rondo_request) to
  * `to`, who may pass it on and who answers with rondo_answer.  `from` receives a
- * struct rondo_reply: the answer, or TIMEOUT after `timeout_ns` (UINT64_MAX:
+ * struct rondo_ask_reply: the answer, or TIMEOUT after `timeout_ns` (UINT64_MAX:
  * never), or CLOSED if whoever had the request freed it, stopped, or was
  * stopped already.  Errors: NOMEM, CLOSED (`from` has stopped); the request is
  * freed.
