@@ -69,7 +69,7 @@ const struct rondo_source_option *rondo_settings_option(const struct rondo_sourc
 
 static void unknown(const struct rondo_source_config *config,
                     const struct rondo_source_option *options, const char *name) {
-    char allowed[512] = "";
+    char allowed[512] = "none";
     size_t used = 0;
     struct rondo_suggest near;
     rondo_suggest_init(&near, name);

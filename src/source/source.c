@@ -2,6 +2,7 @@
 #include "source/source.h"
 
 #include "base/mem.h"
+#include "source/exec.h"
 #include "source/finder.h"
 #include "source/scripted.h"
 #include "source/settings.h"
@@ -11,6 +12,7 @@ static const struct rondo_source_type types[] = {
     {"scripted", NULL},
     {"sqlite", "libsqlite3-dev and libjansson-dev"},
     {"postgres", "libpq-dev and libjansson-dev"},
+    {"mysql", "libmariadb-dev and libjansson-dev"},
 };
 
 const struct rondo_source_type *rondo_source_type_at(size_t i) {
@@ -21,6 +23,28 @@ static const struct rondo_source_type *find_type(const char *name) {
     for (size_t i = 0; i < RONDO_COUNT_OF(types); i++)
         if (strcmp(types[i].name, name) == 0) return &types[i];
     return NULL;
+}
+
+/* ------------------------------------------------------------- built in --- */
+
+/* What `type: plugin` needs before the object's own table is known. */
+static const struct rondo_source_option plugin_options[] = {
+    {"path", RONDO_SETTING_PATH, true, false,
+     "the shared object; every other setting is checked against the object's own table"},
+    {NULL, RONDO_SETTING_TEXT, false, false, NULL},
+};
+
+static const struct rondo_source_ops plugin_ops = {
+    .abi = RONDO_SOURCE_ABI,
+    .type = "plugin",
+    .help = "a source of your own, by its path",
+    .options = plugin_options,
+};
+
+static const struct rondo_source_ops *built_in(const char *type) {
+    if (strcmp(type, "scripted") == 0) return rondo_scripted_ops();
+    if (strcmp(type, "exec") == 0) return rondo_exec_ops();
+    return strcmp(type, "plugin") == 0 ? &plugin_ops : NULL;
 }
 
 /* ---------------------------------------------------------- find a type --- */
@@ -36,7 +60,7 @@ static bool is_type_name(const char *type) {
 }
 
 static void unknown_type(const char *type, struct rondo_source_error *why) {
-    char known[96] = "";
+    char known[160] = "";
     size_t used = 0;
     struct rondo_suggest near;
     rondo_suggest_init(&near, type);
@@ -71,10 +95,8 @@ enum rondo_err rondo_source_find(const char *type, const char *search_dir,
         unknown_type(type, why);
         return RONDO_ERR_INVALID;
     }
-    if (strcmp(type, "scripted") == 0) {
-        *out = rondo_scripted_ops();
-        return RONDO_OK;
-    }
+    *out = built_in(type);
+    if (*out) return RONDO_OK;
     char *path;
     enum rondo_err err = rondo_finder_path(type, search_dir, &path);
     if (err == RONDO_ERR_NOT_FOUND) return not_found(type, why);
@@ -167,22 +189,66 @@ static enum rondo_err check_and_open(struct opening *o, const struct rondo_sourc
     return RONDO_OK;
 }
 
+static enum rondo_err open_with(const struct rondo_source_ops *ops,
+                                const struct rondo_source_config *config, const char *base_dir,
+                                struct rondo_source *out) {
+    struct opening o;
+    enum rondo_err err = opening_init(&o, config);
+    if (!err) err = check_and_open(&o, ops, base_dir, out);
+    opening_fini(&o);
+    return err;
+}
+
+/* The settings without `path`, which is not the object's. */
+static size_t without_path(const struct rondo_source_config *config,
+                           struct rondo_source_setting *rest) {
+    size_t n = 0;
+    for (size_t i = 0; i < config->n_settings; i++)
+        if (strcmp(config->settings[i].name, "path") != 0) rest[n++] = config->settings[i];
+    return n;
+}
+
+static enum rondo_err open_plugin(const struct rondo_source_config *config, const char *base_dir,
+                                  struct rondo_source *out) {
+    struct rondo_source_config inner = *config;
+    struct rondo_source_setting *rest = rondo_zalloc((config->n_settings + 1) * sizeof *rest);
+    const char *path = rondo_settings_get(config, "path");
+    char *absolute = absolute_path(base_dir, path ? path : "");
+    struct rondo_source_error why = {""};
+    const struct rondo_source_ops *ops;
+    enum rondo_err err = rest && absolute ? RONDO_OK : RONDO_ERR_NOMEM;
+    if (!err && !path) {
+        rondo_settings_mistake(config, NULL, "`path` is missing: %s", plugin_options[0].help);
+        err = RONDO_ERR_CONFIG;
+    }
+    if (!err && rondo_finder_load(absolute, NULL, &why, &ops) != RONDO_OK) {
+        rondo_settings_mistake(config, "path", "%s", why.text);
+        err = RONDO_ERR_CONFIG;
+    }
+    if (!err) {
+        inner.settings = rest;
+        inner.n_settings = without_path(config, rest);
+        err = open_with(ops, &inner, base_dir, out);
+    }
+    rondo_free(absolute);
+    rondo_free(rest);
+    return err;
+}
+
 enum rondo_err rondo_source_open(const char *type, const struct rondo_source_config *config,
                                  const struct rondo_source_context *context,
                                  struct rondo_source *out) {
     struct rondo_source_error why = {""};
     const struct rondo_source_ops *ops;
+    const char *base_dir = context ? context->base_dir : NULL;
     enum rondo_err err = rondo_source_find(type, context ? context->search_dir : NULL, &why, &ops);
     if (err == RONDO_ERR_NOMEM) return err;
     if (err) {
         rondo_settings_mistake(config, "type", "%s", why.text);
         return RONDO_ERR_CONFIG;
     }
-    struct opening o;
-    err = opening_init(&o, config);
-    if (!err) err = check_and_open(&o, ops, context ? context->base_dir : NULL, out);
-    opening_fini(&o);
-    return err;
+    if (ops == &plugin_ops) return open_plugin(config, base_dir, out);
+    return open_with(ops, config, base_dir, out);
 }
 
 void rondo_source_close(struct rondo_source *source) {

@@ -147,6 +147,50 @@ static void test_describe(void **state) {
     assert_null(rondo_source_type_at(100));
 }
 
+static enum rondo_err open_plugin(const char *const *pairs, const char *base_dir,
+                                  struct fixture_config *f, struct rondo_source *out) {
+    struct rondo_source_context context = {.base_dir = base_dir};
+    fixture_settings(f, NULL, 0, pairs);
+    *out = (struct rondo_source){0};
+    return rondo_source_open("plugin", &f->config, &context, out);
+}
+
+static void test_a_plugin_by_its_path(void **state) {
+    (void)state;
+    const char *const pairs[] = {"path", "good/rondo-source-odd.so", NULL};
+    struct fixture_config f;
+    struct rondo_source source;
+    assert_int_equal(open_plugin(pairs, RONDO_ODD_DIR, &f, &source), RONDO_OK);
+    assert_string_equal(source.ops->type, "odd");
+    rondo_source_close(&source);
+
+    const char *const even[] = {"path", "type/rondo-source-odd.so", NULL};
+    assert_int_equal(open_plugin(even, RONDO_ODD_DIR, &f, &source), RONDO_OK);
+    assert_string_equal(source.ops->type, "even");
+    rondo_source_close(&source);
+}
+
+static void test_mistakes_with_a_plugin(void **state) {
+    (void)state;
+    struct fixture_config f;
+    struct rondo_source source;
+    const char *const nothing[] = {NULL};
+    assert_int_equal(open_plugin(nothing, NULL, &f, &source), RONDO_ERR_CONFIG);
+    assert_string_equal(f.mistakes, "-: `path` is missing: the shared object; every other setting "
+                                    "is checked against the object's own table\n");
+    const char *const missing[] = {"path", "/nonexistent/x.so", NULL};
+    assert_int_equal(open_plugin(missing, NULL, &f, &source), RONDO_ERR_CONFIG);
+    assert_string_equal(f.mistakes, "path: /nonexistent/x.so: cannot open shared object file: No "
+                                    "such file or directory\n");
+    const char *const more[] = {"path", "good/rondo-source-odd.so", "colour", "red", NULL};
+    assert_int_equal(open_plugin(more, RONDO_ODD_DIR, &f, &source), RONDO_ERR_CONFIG);
+    assert_string_equal(f.mistakes, "colour: unknown setting, allowed: none\n");
+    const char *const abi[] = {"path", "abi/rondo-source-odd.so", NULL};
+    assert_int_equal(open_plugin(abi, RONDO_ODD_DIR, &f, &source), RONDO_ERR_CONFIG);
+    assert_non_null(strstr(f.mistakes, "built for source interface 2, this is 1\n"));
+    assert_null(source.ops);
+}
+
 /* Every setting stands in the manual as it is in the source's table. */
 static void check_manual(const char *type) {
     static const char *const kinds[] = {"text",      "template", "duration", "whole number",
@@ -171,6 +215,8 @@ static void test_the_manual_has_every_setting(void **state) {
     (void)state;
     check_manual("scripted");
     check_manual("sqlite");
+    check_manual("exec");
+    check_manual("plugin");
 }
 
 /* Memory runs out at every step of finding and opening. */
@@ -202,6 +248,8 @@ int main(void) {
         cmocka_unit_test(test_a_type_that_is_nearly_known),
         cmocka_unit_test(test_a_type_that_is_not_installed),
         cmocka_unit_test(test_the_environment_names_a_directory),
+        cmocka_unit_test(test_a_plugin_by_its_path),
+        cmocka_unit_test(test_mistakes_with_a_plugin),
         cmocka_unit_test(test_describe),
         cmocka_unit_test(test_the_manual_has_every_setting),
         cmocka_unit_test(test_out_of_memory),
