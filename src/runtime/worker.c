@@ -82,7 +82,9 @@ static void service(struct rondo_worker *w) {
     if (a) rondo_worker_enqueue(w, a);
     fire_timers(w);
     if (w->n_watches && w->turns % POLL_TURNS == 0) poll(w, 0);
-    /* The queues get their share, too. */
+    /* The queues get their share, too; not always, since a fixed number of turns
+     * can keep groups of messages that move round a ring from ever meeting. */
+    if (rondo_random_next(&w->random) & 1) return;
     a = w->next;
     if (!a || (!w->pinned.first && rondo_runq_len(&w->runq) == 0)) return;
     w->next = NULL;
