@@ -123,46 +123,15 @@ static void postgres_cancel(void *connection) {
     rondo_postgres_conn_cancel(connection);
 }
 
-/* --------------------------------------------------------------- one key --- */
-
-struct only_row {
-    struct rondo_buf *value;
-    unsigned n;
-    bool is_null;
-};
-
-static enum rondo_err take_only_row(void *arg, const struct rondo_column *columns, size_t n,
-                                    struct rondo_source_error *why) {
-    struct only_row *row = arg;
-    if (row->n++) {
-        snprintf(why->text, sizeof why->text, "load: more than one row for one key");
-        return RONDO_ERR_LOAD;
-    }
-    return rondo_column_value(columns, n, row->value, &row->is_null, why);
-}
-
-static void forget_row(void *arg) {
-    struct only_row *row = arg;
-    row->n = 0;
-    row->value->len = 0;
-}
+/* ------------------------------------------------------------------ loads --- */
 
 static enum rondo_err load_one(void *connection, const struct rondo_load_key *key,
                                struct rondo_buf *value, bool *is_absent,
                                struct rondo_source_error *why) {
     struct rondo_postgres_conn *conn = connection;
-    struct rondo_slice values[RONDO_SQL_PARAMS + 1];
-    struct only_row row = {.value = value};
-    struct rondo_postgres_call call = {
-        .which = RONDO_SQL_LOAD, .values = values, .row = take_only_row, .restart = forget_row};
-    call.arg = &row;
-    rondo_sql_values(&conn->plan->sql, key, key->client, values);
-    enum rondo_err err = rondo_postgres_run(conn, &call, why);
-    *is_absent = row.n == 0 || row.is_null;
-    return err;
+    return rondo_sql_load_one(rondo_postgres_run, conn, &conn->plan->sql, key, value, is_absent,
+                              why);
 }
-
-/* -------------------------------------------------------------- many keys --- */
 
 static Oid array_type(const struct rondo_postgres_conn *conn) {
     return conn->statements[RONDO_SQL_LOAD_MANY].params[0];
@@ -218,26 +187,13 @@ static enum rondo_err list_keys(const struct rondo_rows *rows, bool bytea, struc
     return err ? err : rondo_buf_append_str(out, "}");
 }
 
-static enum rondo_err take_row(void *arg, const struct rondo_column *columns, size_t n,
-                               struct rondo_source_error *why) {
-    return rondo_rows_take(arg, columns, n, why);
-}
-
-static void restart(void *arg) {
-    rondo_rows_restart(arg);
-}
-
 static enum rondo_err load_many(void *connection, struct rondo_rows *rows,
                                 struct rondo_source_error *why) {
     struct rondo_postgres_conn *conn = connection;
     struct rondo_buf list = {0};
-    struct rondo_slice value;
-    struct rondo_postgres_call call = {
-        .which = RONDO_SQL_LOAD_MANY, .values = &value, .row = take_row, .restart = restart};
-    call.arg = rows;
     enum rondo_err err = list_keys(rows, array_type(conn) == RONDO_POSTGRES_BYTEAS, &list);
-    value = rondo_slice_of(list.data, list.len);
-    if (!err) err = rondo_postgres_run(conn, &call, why);
+    struct rondo_slice value = rondo_slice_of(list.data, list.len);
+    if (!err) err = rondo_sql_load_many(rondo_postgres_run, conn, rows, &value, 1, why);
     rondo_buf_fini(&list);
     return err;
 }
@@ -251,32 +207,10 @@ static void postgres_load(void *connection, const struct rondo_load *load) {
 
 /* ----------------------------------------------------------------- writes --- */
 
-static enum rondo_err write_error(enum rondo_err err, struct rondo_source_error *why) {
-    if (err == RONDO_ERR_NOMEM && !why->text[0])
-        snprintf(why->text, sizeof why->text, "%s", rondo_err_text(err));
-    return err == RONDO_OK || err == RONDO_ERR_CONNECT || err == RONDO_ERR_TIMEOUT
-               ? err
-               : RONDO_ERR_STORE;
-}
-
 static enum rondo_err run_write(struct rondo_postgres_conn *conn, const struct rondo_store *store,
                                 enum rondo_sql_statement which, struct rondo_source_error *why) {
-    struct rondo_slice values[RONDO_SQL_PARAMS + 1];
-    struct rondo_postgres_call call = {.which = which, .values = values};
-    why->text[0] = '\0';
-    if (!conn->plan->sql.templates[which]) {
-        snprintf(why->text, sizeof why->text, "the source has no `%s` statement",
-                 rondo_sql_names[which]);
-        return RONDO_ERR_STORE;
-    }
-    rondo_sql_values(&conn->plan->sql, &store->key, store->value, values);
     rondo_postgres_conn_begin(conn, store->timeout_ns);
-    enum rondo_err err = rondo_postgres_run(conn, &call, why);
-    if (!err && which == RONDO_SQL_STORE && call.changed_nothing) {
-        snprintf(why->text, sizeof why->text, "store: it changed no row");
-        err = RONDO_ERR_STORE;
-    }
-    return write_error(err, why);
+    return rondo_sql_write(rondo_postgres_run, conn, &conn->plan->sql, which, store, why);
 }
 
 static enum rondo_err postgres_store(void *connection, const struct rondo_store *store,

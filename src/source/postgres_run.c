@@ -79,7 +79,7 @@ static enum rondo_err not_text(struct rondo_source_error *why) {
 
 /* All parameters' texts together, each with a NUL behind it. */
 static enum rondo_err make_room(struct rondo_postgres_conn *conn,
-                                const struct rondo_postgres_call *call) {
+                                const struct rondo_sql_call *call) {
     const struct rondo_template_sql *sql = &conn->plan->sql.sql[call->which];
     size_t size = 0;
     for (unsigned i = 0; i < sql->n_bind; i++) {
@@ -90,7 +90,7 @@ static enum rondo_err make_room(struct rondo_postgres_conn *conn,
     return rondo_buf_reserve(&conn->params, size);
 }
 
-static enum rondo_err bind(struct rondo_postgres_conn *conn, const struct rondo_postgres_call *call,
+static enum rondo_err bind(struct rondo_postgres_conn *conn, const struct rondo_sql_call *call,
                            struct binding *b, struct rondo_source_error *why) {
     const struct rondo_template_sql *sql = &conn->plan->sql.sql[call->which];
     conn->params.len = 0;
@@ -153,13 +153,13 @@ static enum rondo_err unescape(struct rondo_column *c, unsigned char **out) {
 
 /* bytea that is a value of its own, or a key to compare with, is raw; inside a JSON
  * object it stays as the server prints it. */
-static bool is_raw(const struct rondo_postgres_call *call, const PGresult *result, int i) {
+static bool is_raw(const struct rondo_sql_call *call, const PGresult *result, int i) {
     int first = call->which == RONDO_SQL_LOAD_MANY ? 1 : 0;
     if (PQftype(result, i) != RONDO_POSTGRES_BYTEA) return false;
     return i < first || PQnfields(result) - first == 1;
 }
 
-static enum rondo_err take_row(struct rondo_postgres_conn *conn, struct rondo_postgres_call *call,
+static enum rondo_err take_row(struct rondo_postgres_conn *conn, struct rondo_sql_call *call,
                                const PGresult *result, int row, struct rondo_source_error *why) {
     int n = PQnfields(result);
     unsigned char *raw[2] = {NULL, NULL}; /* the key and the value, at most */
@@ -180,7 +180,7 @@ static enum rondo_err take_row(struct rondo_postgres_conn *conn, struct rondo_po
 
 static enum rondo_err take_result(struct rondo_postgres_conn *conn, void *arg,
                                   const PGresult *result, struct rondo_source_error *why) {
-    struct rondo_postgres_call *call = arg;
+    struct rondo_sql_call *call = arg;
     /* PQcmdTuples only reads; its parameter lacks a const. */
     const char *count = PQcmdTuples((PGresult *)(uintptr_t)result);
     call->changed_nothing = strcmp(count, "0") == 0;
@@ -204,7 +204,7 @@ static bool is_outdated(const char *sqlstate) {
     return false;
 }
 
-static enum rondo_err run_once(struct rondo_postgres_conn *conn, struct rondo_postgres_call *call,
+static enum rondo_err run_once(struct rondo_postgres_conn *conn, struct rondo_sql_call *call,
                                struct rondo_source_error *why) {
     struct binding b;
     conn->sqlstate[0] = '\0';
@@ -218,7 +218,7 @@ static enum rondo_err run_once(struct rondo_postgres_conn *conn, struct rondo_po
     return rondo_postgres_conn_finish(conn, sent, take_result, call, why);
 }
 
-static enum rondo_err run_twice(struct rondo_postgres_conn *conn, struct rondo_postgres_call *call,
+static enum rondo_err run_twice(struct rondo_postgres_conn *conn, struct rondo_sql_call *call,
                                 struct rondo_source_error *why) {
     bool was_connected = conn->pg != NULL;
     bool was_prepared = conn->statements[call->which].is_prepared;
@@ -233,12 +233,11 @@ static enum rondo_err run_twice(struct rondo_postgres_conn *conn, struct rondo_p
     return run_once(conn, call, why);
 }
 
-enum rondo_err rondo_postgres_run(struct rondo_postgres_conn *conn,
-                                  struct rondo_postgres_call *call,
+enum rondo_err rondo_postgres_run(void *connection, struct rondo_sql_call *call,
                                   struct rondo_source_error *why) {
     struct rondo_source_error plain = {""};
     const char *name = rondo_sql_names[call->which];
-    enum rondo_err err = run_twice(conn, call, &plain);
+    enum rondo_err err = run_twice(connection, call, &plain);
     if (!plain.text[0])
         why->text[0] = '\0';
     else if (strncmp(plain.text, name, strlen(name)) == 0 || err == RONDO_ERR_CONNECT)

@@ -11,26 +11,15 @@
 #define RONDO_SOURCE_POSTGRES_RUN_H
 
 #include "source/postgres_conn.h"
-
-struct rondo_postgres_call {
-    enum rondo_sql_statement which;
-    const struct rondo_slice *values; /* of the statement's names */
-    /* Each row, its bytes lent.  An error ends the call with it. */
-    enum rondo_err (*row)(void *arg, const struct rondo_column *columns, size_t n,
-                          struct rondo_source_error *why);
-    void (*restart)(void *arg); /* forget the rows: they come again */
-    void *arg;
-    bool changed_nothing; /* out: the statement says that it changed no row */
-};
+#include "source/sql_call.h"
 
 /* Prepares a statement if it is not.  Errors: LOAD, CONNECT, TIMEOUT, NOMEM. */
 RONDO_NODISCARD enum rondo_err rondo_postgres_run_prepare(struct rondo_postgres_conn *conn,
                                                           enum rondo_sql_statement which,
                                                           struct rondo_source_error *why);
 
-/* Errors: LOAD, CONNECT, TIMEOUT, NOMEM, those of `row`; with `why`. */
-RONDO_NODISCARD enum rondo_err rondo_postgres_run(struct rondo_postgres_conn *conn,
-                                                  struct rondo_postgres_call *call,
+/* A rondo_sql_run_fn; the values are those of the statement's names. */
+RONDO_NODISCARD enum rondo_err rondo_postgres_run(void *connection, struct rondo_sql_call *call,
                                                   struct rondo_source_error *why);
 
 /* The type of a statement's parameter and the types that need a word, as in the

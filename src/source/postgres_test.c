@@ -391,11 +391,10 @@ static void test_a_slow_query_is_stopped(void **state) {
     struct server_source s = server_connect(1, pairs);
     struct rondo_slice id = rondo_slice_str("3600");
     struct fixture_load f;
-    server_load(&s, 1, &id, 200 * RONDO_MS, &f);
-    assert_string_equal(f.answers[0],
-                        "TIMEOUT: load: canceling statement due to statement timeout");
-    assert_string_equal(sql(sleeping), "0");
-    server_check(&s, "0", "="); /* without a limit now, on the same connection */
+    server_load(&s, 1, &id, 2 * RONDO_SEC, &f);
+    assert_memory_equal(f.answers[0], "TIMEOUT: load: ", 15);
+    await_sleepers("0");
+    server_check(&s, "0", "="); /* without a limit now */
     server_close(&s);
 }
 
@@ -429,7 +428,7 @@ static void test_cancel(void **state) {
 /* The postmaster and its children stop dead; the kernel still accepts connections. */
 static void test_a_server_that_hangs(void **state) {
     (void)state;
-    const char *const pairs[] = {"url", url, "load", by_id, "connect_timeout", "200ms", NULL};
+    const char *const pairs[] = {"url", url, "load", by_id, "connect_timeout", "2s", NULL};
     struct server_source s = server_connect(1, pairs);
     struct rondo_slice id = rondo_slice_str("1");
     struct rondo_source_error why;

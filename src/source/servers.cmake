@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 #
 # The sources of SQL servers, postgres and mysql, and what they share.
-set(sql_sources backoff.c column.c rows.c sql.c)
+set(sql_sources backoff.c column.c rows.c sql.c sql_call.c)
 set(postgres_sources postgres.c postgres_conn.c postgres_run.c ${sql_sources})
+set(mysql_sources mysql.c mysql_conn.c mysql_row.c mysql_run.c mysql_url.c ${sql_sources})
 
 pkg_check_modules(LIBPQ IMPORTED_TARGET libpq>=12)
+pkg_check_modules(MARIADB IMPORTED_TARGET libmariadb>=3.3)
 
 # rondo_server_source(TYPE SOURCES a.c LINKS packages): a loadable source
 # and its test, which starts a server of its own and is skipped without one.
@@ -30,4 +32,12 @@ if(LIBPQ_FOUND AND JANSSON_FOUND)
     LINKS PkgConfig::LIBPQ PkgConfig::JANSSON)
 else()
   message(STATUS "Source postgres is left out: libpq-dev or libjansson-dev is missing")
+endif()
+
+if(MARIADB_FOUND AND JANSSON_FOUND)
+  rondo_server_source(mysql SOURCES ${mysql_sources}
+    LINKS PkgConfig::MARIADB PkgConfig::JANSSON)
+  rondo_test(mysql_url_test SOURCES mysql_url_test.c mysql_url.c LINKS rondo_source rondo_base)
+else()
+  message(STATUS "Source mysql is left out: libmariadb-dev or libjansson-dev is missing")
 endif()
