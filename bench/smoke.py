@@ -8,6 +8,7 @@ wrong one, and that the driver does.  Tiny runs: no figure means anything.
 import argparse
 import contextlib
 import io
+import itertools
 import json
 import os
 import subprocess
@@ -19,7 +20,7 @@ sys.dont_write_bytecode = True
 import lib  # noqa: E402
 
 FAILURES = []
-SCALE = {"J3b": 100000, "J8a": 300, "J8b": 30}
+SCALE = {"J3b": 100000, "J5b": 100000, "J8a": 300, "J8b": 30}
 
 
 def check(is_true, what):
@@ -46,12 +47,11 @@ def check_jobs(program, name, workers_of):
 
 
 def check_faults(program, name):
-    for workers in (1, 2):
-        for fault in ("lose", "double"):
-            code, answer = call(program, "J5", workers, 5000, fault)
-            what = "%s J5 %d %s" % (name, workers, fault)
-            check(code == 1 and answer.get("ok") is False, what + ": not noticed")
-            check("wrong" in answer, what + ": does not say what is wrong")
+    for job, workers, fault in itertools.product(("J5", "J5b"), (1, 2), ("lose", "double")):
+        code, answer = call(program, job, workers, 5000, fault)
+        what = "%s %s %d %s" % (name, job, workers, fault)
+        check(code == 1 and answer.get("ok") is False, what + ": not noticed")
+        check("wrong" in answer, what + ": does not say what is wrong")
     for arguments in (("J99", 1, 10), ("J1", 0, 10), ("J1", 1, "ten"), ("J1",)):
         code, _ = call(program, *arguments)
         check(code == 2, "%s takes %s" % (name, arguments))
@@ -117,8 +117,8 @@ def main():
     for name in ("--rondo", "--plain-c", "--pingpong"):
         p.add_argument(name, required=True)
     args = p.parse_args()
-    pairs = {j: (1, 2) for j in ("J1", "J2", "J3", "J3b", "J4", "J5", "J6", "J8a", "J8b")}
-    plain = {**{j: (1,) for j in pairs}, "J5": (1, 2), "J7": (2,), "J8a": (1, 2)}
+    pairs = {j: (1, 2) for j in ("J1", "J2", "J3", "J3b", "J4", "J5", "J5b", "J6", "J8a", "J8b")}
+    plain = {**{j: (1,) for j in pairs}, "J5": (1, 2), "J5b": (1, 2), "J7": (2,), "J8a": (1, 2)}
     check_jobs(args.plain_c, "plain-c", plain)
     check_jobs(args.rondo, "rondo", {**pairs, "J1": (1, 2, 5), "J7": (2,)})
     check_faults(args.plain_c, "plain-c")

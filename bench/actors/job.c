@@ -19,6 +19,7 @@ static const struct bench_job jobs[] = {
     {.name = "J3b", .kind = BENCH_RING, .nodes = 1000, .tokens = 100, .work_ns = 200},
     {.name = "J4", .kind = BENCH_RING, .nodes = 2, .tokens = 1},
     {.name = "J5", .kind = BENCH_FAN_IN},
+    {.name = "J5b", .kind = BENCH_FAN_IN, .is_bounded = true},
     {.name = "J6", .kind = BENCH_SPAWN},
     {.name = "J7", .kind = BENCH_RING, .nodes = 100, .tokens = 1, .is_spread = true},
     {.name = "J8a", .kind = BENCH_LATENCY, .work_ns = 1000},

@@ -7,7 +7,7 @@
  * once after a shorter run that is not measured, checks its own answer, prints
  * one line of JSON and ends with 0 (right), 1 (wrong) or 2 (no such job here).
  * SCALE is the number of messages (in J6: of actors), rounded up to what the job
- * can share out evenly.  The fourth argument breaks job J5 on purpose.
+ * can share out evenly.  The fourth argument breaks J5 and J5b on purpose.
  */
 #ifndef BENCH_JOB_H
 #define BENCH_JOB_H
@@ -20,7 +20,8 @@ enum bench_kind { BENCH_RING, BENCH_FAN_IN, BENCH_SPAWN, BENCH_LATENCY };
 enum bench_fault { BENCH_NO_FAULT, BENCH_LOSE, BENCH_DOUBLE };
 
 enum {
-    BENCH_PRODUCERS = 8,  /* of J5 */
+    BENCH_PRODUCERS = 8, /* of J5 */
+    BENCH_BOUND = 4096,
     BENCH_CHUNK = 100,    /* messages or actors that a producer or spawner makes in one go */
     BENCH_RECEIVERS = 64, /* of J8 */
     BENCH_LINE = 64       /* bytes that two cores fight over */
@@ -32,6 +33,7 @@ struct bench_job {
     uint32_t nodes, tokens; /* of a ring */
     uint64_t work_ns;       /* per message */
     bool is_spread;         /* every hop crosses to another worker */
+    bool is_bounded;        /* the receiver's mailbox refuses when BENCH_BOUND wait */
 };
 
 struct bench_run {

@@ -20,10 +20,10 @@ rondo_runtime *on_rondo_start(unsigned workers) {
 }
 
 rondo_actor *on_rondo_spawn_one(rondo_runtime *rt, rondo_receive_fn receive, void *state,
-                                unsigned pin) {
+                                unsigned pin, uint32_t bound) {
     rondo_actor *a = NULL;
     struct rondo_actor_options o = {
-        .size = sizeof o, .receive = receive, .state = state, .pin = pin};
+        .size = sizeof o, .receive = receive, .state = state, .pin = pin, .bound = bound};
     need(rondo_spawn(rt, &o, &a));
     return a;
 }
@@ -77,7 +77,7 @@ static struct node *make_ring(struct ring *ring, const struct bench_run *run) {
     for (uint32_t i = 0; i < n; i++) {
         unsigned pin = run->job->is_spread ? 1 + i % run->workers : 0;
         nodes[i].ring = ring;
-        nodes[i].self = on_rondo_spawn_one(ring->end.rt, on_token, &nodes[i], pin);
+        nodes[i].self = on_rondo_spawn_one(ring->end.rt, on_token, &nodes[i], pin, 0);
     }
     for (uint32_t i = 0; i < n; i++) nodes[i].next = nodes[(i + 1) % n].self;
     return nodes;

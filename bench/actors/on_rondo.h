@@ -16,7 +16,7 @@ const char *on_rondo_latency(const struct bench_run *run, struct bench_result *o
 /* Both end the program if they cannot. */
 rondo_runtime *on_rondo_start(unsigned workers);
 rondo_actor *on_rondo_spawn_one(rondo_runtime *rt, rondo_receive_fn receive, void *state,
-                                unsigned pin);
+                                unsigned pin, uint32_t bound);
 
 /* Where a job ends: the last of `left` parties stops the clock and the runtime. */
 struct on_rondo_end {

@@ -23,6 +23,7 @@ struct fan_in {
     rondo_actor *consumer;
     uint64_t share;
     enum bench_fault fault;
+    bool is_bounded;
     uint64_t taken[BENCH_PRODUCERS], n_taken; /* the consumer's */
     bool is_out_of_order;
 };
@@ -31,9 +32,10 @@ struct producer {
     struct fan_in *fan_in;
     uint32_t index;
     uint64_t sent;
+    struct item *refused; /* waits for the next turn */
 };
 
-static void send_item(struct producer *p) {
+static struct item *make_item(struct producer *p) {
     struct fan_in *f = p->fan_in;
     bool is_victim = p->index == 3 && p->sent == f->share / 2;
     struct item *m = bench_need(rondo_msg_new(MSG_ITEM, sizeof *m));
@@ -41,16 +43,30 @@ static void send_item(struct producer *p) {
     m->number = p->sent++;
     m->is_last = p->sent == f->share;
     if (is_victim && f->fault == BENCH_DOUBLE) m->number--;
-    if (is_victim && f->fault == BENCH_LOSE)
+    if (is_victim && f->fault == BENCH_LOSE) {
         rondo_msg_free(m);
-    else
-        rondo_send(f->consumer, m);
+        m = NULL;
+    }
+    return m;
+}
+
+/* False: the consumer's mailbox is full. */
+static bool send_next(struct producer *p) {
+    struct fan_in *f = p->fan_in;
+    struct item *m = p->refused ? p->refused : make_item(p);
+    p->refused = NULL;
+    if (m && !f->is_bounded) rondo_send(f->consumer, m);
+    if (m && f->is_bounded && rondo_try_send(f->consumer, m) != RONDO_OK) p->refused = m;
+    return !p->refused;
 }
 
 static void on_go(rondo_actor *self, void *state, struct rondo_msg *go) {
     struct producer *p = state;
-    for (int i = 0; i < BENCH_CHUNK && p->sent < p->fan_in->share; i++) send_item(p);
-    if (p->sent < p->fan_in->share)
+    uint64_t share = p->fan_in->share;
+    bool is_full = false;
+    for (int i = 0; i < BENCH_CHUNK && (p->refused || p->sent < share) && !is_full; i++)
+        is_full = !send_next(p);
+    if (p->refused || p->sent < share)
         rondo_send(self, go);
     else
         rondo_msg_free(go);
@@ -68,18 +84,19 @@ static void on_item(rondo_actor *self, void *state, struct rondo_msg *m) {
 }
 
 const char *on_rondo_fan_in(const struct bench_run *run, struct bench_result *out) {
-    struct fan_in f = {.fault = run->fault, .share = bench_share(run)};
+    struct fan_in f = {
+        .fault = run->fault, .share = bench_share(run), .is_bounded = run->job->is_bounded};
     struct producer producers[BENCH_PRODUCERS] = {0};
     rondo_actor *actors[BENCH_PRODUCERS];
     unsigned others = run->workers > 1 ? run->workers - 1 : 1;
     f.end.rt = on_rondo_start(run->workers);
     f.end.left = BENCH_PRODUCERS;
-    f.consumer = on_rondo_spawn_one(f.end.rt, on_item, &f, 1);
+    f.consumer = on_rondo_spawn_one(f.end.rt, on_item, &f, 1, f.is_bounded ? BENCH_BOUND : 0);
     for (uint32_t i = 0; i < BENCH_PRODUCERS; i++) {
         producers[i] = (struct producer){.fan_in = &f, .index = i};
         /* On the workers that are not the consumer's, if there are any. */
         unsigned pin = (run->workers > 1 ? 2 : 1) + i % others;
-        actors[i] = on_rondo_spawn_one(f.end.rt, on_go, &producers[i], pin);
+        actors[i] = on_rondo_spawn_one(f.end.rt, on_go, &producers[i], pin, 0);
     }
 
     uint64_t start_ns = bench_now_ns();
@@ -122,7 +139,7 @@ static void on_first(rondo_actor *self, void *state, struct rondo_msg *m) {
 static void on_spawn(rondo_actor *self, void *state, struct rondo_msg *go) {
     struct spawner *s = state;
     for (int i = 0; i < BENCH_CHUNK && s->spawned < s->n; i++) {
-        rondo_actor *a = on_rondo_spawn_one(s->end.rt, on_first, &s->slots[s->spawned++], 0);
+        rondo_actor *a = on_rondo_spawn_one(s->end.rt, on_first, &s->slots[s->spawned++], 0, 0);
         rondo_send(a, bench_need(rondo_msg_new(MSG_ITEM, sizeof(struct rondo_msg))));
         rondo_actor_unref(a);
     }
@@ -138,7 +155,7 @@ const char *on_rondo_spawn(const struct bench_run *run, struct bench_result *out
     for (uint64_t i = 0; i < s.n; i++) s.slots[i].spawner = &s;
     s.end.rt = on_rondo_start(run->workers);
     s.end.left = s.n;
-    rondo_actor *root = on_rondo_spawn_one(s.end.rt, on_spawn, &s, 0);
+    rondo_actor *root = on_rondo_spawn_one(s.end.rt, on_spawn, &s, 0, 0);
 
     uint64_t before = bench_resident_bytes(), start_ns = bench_now_ns();
     rondo_send(root, bench_need(rondo_msg_new(MSG_GO, sizeof(struct rondo_msg))));
@@ -202,7 +219,7 @@ const char *on_rondo_latency(const struct bench_run *run, struct bench_result *o
     l.end.left = n;
     for (int i = 0; i < BENCH_RECEIVERS; i++) {
         receivers[i].latency = &l;
-        l.actors[i] = on_rondo_spawn_one(l.end.rt, on_timed, &receivers[i], 0);
+        l.actors[i] = on_rondo_spawn_one(l.end.rt, on_timed, &receivers[i], 0, 0);
     }
     uint64_t start_ns = bench_now_ns();
     bench_generate(n, run->job->work_ns, run->workers, send_timed, &l);

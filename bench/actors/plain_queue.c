@@ -44,10 +44,8 @@ static struct item *queue_take(struct queue *q) {
 
 /* --------------------------------------------------------------- fan-in --- */
 
-enum { WINDOW = 4096 };
-
 struct producer {
-    struct item items[WINDOW];
+    struct item items[BENCH_BOUND];
     uint64_t sent, may_send, share;
     uint64_t taken; /* atomic: the consumer's progress, published now and then */
     char spare[BENCH_LINE];
@@ -67,10 +65,10 @@ static bool produce(struct fan_in *f, uint32_t index, uint64_t max) {
     struct producer *p = &f->producers[index];
     for (; max > 0 && p->sent < p->share; max--) {
         if (p->sent == p->may_send) {
-            p->may_send = rondo_load_acquire(&p->taken) + WINDOW - 2; /* pairs with consume */
+            p->may_send = rondo_load_acquire(&p->taken) + BENCH_BOUND - 2; /* pairs with consume */
             if (p->sent >= p->may_send) return false;
         }
-        struct item *m = &p->items[p->sent % WINDOW];
+        struct item *m = &p->items[p->sent % BENCH_BOUND];
         m->producer = index;
         m->value = p->sent++;
         m->is_last = p->sent == p->share;
@@ -134,6 +132,7 @@ static void run_threads(struct fan_in *f) {
 }
 
 const char *plain_fan_in(const struct bench_run *run, struct bench_result *out) {
+    /* Bounded in J5, too: a message that was taken is used again. */
     struct fan_in f = {.fault = run->fault, .workers = run->workers};
     queue_init(&f.queue);
     f.producers = bench_need(calloc(BENCH_PRODUCERS, sizeof *f.producers));
