@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds examples/plugin as a stranger would, with its own CMake file, and runs
+# plugin_example_test on what comes out.
+#
+#     plugin_example.sh SOURCE_DIR CMAKE COMPILER TEST
+set -eu
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+"$2" -S "$1/examples/plugin" -B "$build" -DCMAKE_C_COMPILER="$3" \
+    -DRONDO_INCLUDE_DIR="$1/include" -DCMAKE_C_FLAGS=-Werror >"$build/log" 2>&1 &&
+    "$2" --build "$build" >>"$build/log" 2>&1 || {
+    cat "$build/log"
+    exit 1
+}
+"$4" "$build/lines.so"
