@@ -386,6 +386,81 @@ class ReadThrough(Served):
         self.assertEqual(total, 200)
 
 
+class PublishSubscribe(Served):
+    config = None
+
+    def test_channels_and_patterns(self):
+        c = self.c
+        with self.server.connect() as listener:
+            self.assertEqual(listener.command("SUBSCRIBE", "news", "sport"),
+                             [b"subscribe", b"news", 1])
+            self.assertEqual(listener.read(), [b"subscribe", b"sport", 2])
+            self.assertEqual(listener.command("PSUBSCRIBE", "n?ws"), [b"psubscribe", b"n?ws", 3])
+            self.assertEqual(c.command("PUBLISH", "news", "hello"), 2)
+            self.assertEqual(listener.read(), [b"message", b"news", b"hello"])
+            self.assertEqual(listener.read(), [b"pmessage", b"n?ws", b"news", b"hello"])
+            self.assertEqual(c.command("PUBLISH", "nobody", "hello"), 0)
+            self.assertEqual(sorted(c.command("PUBSUB", "CHANNELS")), [b"news", b"sport"])
+            self.assertEqual(c.command("PUBSUB", "CHANNELS", "s*"), [b"sport"])
+            self.assertEqual(c.command("PUBSUB", "NUMSUB", "news", "x"), [b"news", 1, b"x", 0])
+            self.assertEqual(c.command("PUBSUB", "NUMPAT"), 1)
+            self.assertIn(b" sub=2 psub=1 ", c.command("CLIENT", "LIST"))
+            # RESP2: only what has to do with listening
+            self.assertEqual(listener.command("PING"), [b"pong", b""])
+            self.assertEqual(listener.command("PING", "x"), [b"pong", b"x"])
+            listener.send("GET", "k")
+            self.assertEqual(str(listener.read()),
+                             "ERR Can't execute 'get': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / "
+                             "PING / QUIT / RESET are allowed in this context")
+            self.assertEqual(listener.command("UNSUBSCRIBE", "sport"),
+                             [b"unsubscribe", b"sport", 2])
+            self.assertEqual(listener.command("UNSUBSCRIBE"), [b"unsubscribe", b"news", 1])
+            self.assertEqual(listener.command("UNSUBSCRIBE"), [b"unsubscribe", None, 1])
+            self.assertEqual(listener.command("PUNSUBSCRIBE"), [b"punsubscribe", b"n?ws", 0])
+            self.assertIsNone(listener.command("GET", "k"))
+        self.assertEqual(c.command("PUBLISH", "news", "hello"), 0)
+
+    def test_resp3_and_pipelines(self):
+        c = self.c
+        c.command("HELLO", "3")
+        replies = c.pipeline(("SUBSCRIBE", "me"), ("SET", "k", "v"), ("PUBLISH", "me", "1"),
+                             ("GET", "k")) + [c.read()]
+        replies.remove([b"message", b"me", b"1"])  # a push, wherever it came
+        self.assertEqual(replies, [[b"subscribe", b"me", 1], "OK", 1, b"v"])
+        self.assertEqual(c.command("RESET"), "RESET")
+        self.assertEqual(c.command("PUBLISH", "me", "2"), 0)
+        # RESP2: what follows SUBSCRIBE in a pipeline is refused
+        first, second = c.pipeline(("SUBSCRIBE", "me"), ("GET", "k"))
+        self.assertEqual(first, [b"subscribe", b"me", 1])
+        self.assertTrue(str(second).startswith("ERR Can't execute 'get'"))
+
+    def test_who_leaves_is_forgotten(self):
+        listener = self.server.connect()
+        listener.command("SUBSCRIBE", "gone")
+        listener.close()
+        until(lambda: self.c.command("PUBSUB", "NUMSUB", "gone") == [b"gone", 0])
+
+    def test_all_see_one_order(self):
+        n, size = 400, 6
+        with self.server.connections(size) as listeners, \
+                self.server.connections(4) as publishers:
+            for c in listeners:
+                c.command("SUBSCRIBE", "order")
+            threads = [threading.Thread(target=lambda c=c, i=i: [
+                c.command("PUBLISH", "order", f"{i}-{k}") for k in range(n)])
+                for i, c in enumerate(publishers)]
+            for t in threads:
+                t.start()
+            seen = [[c.read()[2] for _ in range(4 * n)] for c in listeners]
+            for t in threads:
+                t.join()
+        for one in seen:
+            self.assertEqual(one, seen[0])
+        for i in range(4):
+            mine = [m for m in seen[0] if m.startswith(b"%d-" % i)]
+            self.assertEqual(mine, [b"%d-%d" % (i, k) for k in range(n)])
+
+
 class Sqlite(unittest.TestCase):
     def setUp(self):
         self.server = Server(RONDO, args=())

@@ -35,7 +35,7 @@ struct rondo_client {
 
     /* atomic, relaxed: written by the connection, read for CLIENT LIST */
     uint64_t last_ns;
-    uint32_t db, proto;
+    uint32_t db, proto, channels, patterns;
     const char *command; /* static */
 };
 

@@ -88,13 +88,14 @@ static void add_line(void *arg, const struct rondo_client *client) {
     const char *command = rondo_load_relaxed(&client->command);
     l->err = rondo_buf_printf(
         &l->text,
-        "id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu flags=N db=%u sub=0 psub=0 "
+        "id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu flags=N db=%u sub=%u psub=%u "
         "ssub=0 multi=-1 cmd=%s user=default redir=-1 resp=%u lib-name=%s lib-ver=%s\n",
         (unsigned long long)client->id, client->peer, client->local, client->fd,
         text_of(client, RONDO_CLIENT_NAME),
         (unsigned long long)seconds_since(l->now_ns, client->since_ns),
         (unsigned long long)seconds_since(l->now_ns, rondo_load_relaxed(&client->last_ns)),
-        rondo_load_relaxed(&client->db), command ? command : "NULL",
+        rondo_load_relaxed(&client->db), rondo_load_relaxed(&client->channels),
+        rondo_load_relaxed(&client->patterns), command ? command : "NULL",
         rondo_load_relaxed(&client->proto), text_of(client, RONDO_CLIENT_LIB_NAME),
         text_of(client, RONDO_CLIENT_LIB_VER));
 }

@@ -118,8 +118,15 @@ static enum rondo_run run_hello(struct rondo_call *call) {
 /* ---- the small ones --------------------------------------------------------------- */
 
 static enum rondo_run run_ping(struct rondo_call *call) {
+    bool is_listening = call->session->is_listening && call->session->proto == 2;
     if (call->argc > 2) return rondo_call_arity_error(call);
-    if (call->argc == 2)
+    if (is_listening) {
+        rondo_resp_write_array(&call->w, 2);
+        rondo_resp_write_bulk_str(&call->w, "pong");
+    }
+    if (is_listening && call->argc == 1)
+        rondo_resp_write_bulk_str(&call->w, "");
+    else if (call->argc == 2)
         rondo_resp_write_bulk(&call->w, call->argv[1].data, call->argv[1].len);
     else
         rondo_resp_write_simple(&call->w, "PONG");
@@ -161,14 +168,17 @@ static enum rondo_run run_reset(struct rondo_call *call) {
 enum { OPEN = RONDO_COMMAND_NO_AUTH | RONDO_COMMAND_FAST };
 
 static const struct rondo_command table[] = {
-    CONNECTION("ping", -1, RONDO_COMMAND_FAST, "1.0.0", "Ping the server", run_ping),
+    CONNECTION("ping", -1, RONDO_COMMAND_FAST | RONDO_COMMAND_LISTENING, "1.0.0", "Ping the server",
+               run_ping),
     CONNECTION("echo", 2, RONDO_COMMAND_FAST, "1.0.0", "Echo the given string", run_echo),
     CONNECTION("hello", -1, OPEN, "6.0.0", "Handshake with the server", run_hello),
     CONNECTION("auth", -2, OPEN, "1.0.0", "Authenticate to the server", run_auth),
     CONNECTION("select", 2, RONDO_COMMAND_FAST, "1.0.0",
                "Change the selected database for the current connection", run_select),
-    CONNECTION("quit", -1, OPEN, "1.0.0", "Close the connection", run_quit),
-    CONNECTION("reset", 1, OPEN, "6.2.0", "Reset the connection", run_reset),
+    CONNECTION("quit", -1, OPEN | RONDO_COMMAND_LISTENING, "1.0.0", "Close the connection",
+               run_quit),
+    CONNECTION("reset", 1, OPEN | RONDO_COMMAND_LISTENING, "6.2.0", "Reset the connection",
+               run_reset),
     {"client",
      -2,
      0,

@@ -276,6 +276,15 @@ enum rondo_conn_next rondo_conn_complete(struct rondo_conn *c, struct rondo_repl
     return pump(c, now_ns);
 }
 
+enum rondo_conn_next rondo_conn_hub(struct rondo_conn *c, struct rondo_msg *m, uint64_t now_ns) {
+    borrow_buffers(c);
+    bool is_well = m->type == RONDO_HUB_REPLY
+                       ? rondo_session_hub_reply(&c->session, (struct rondo_hub_reply *)(void *)m)
+                       : rondo_session_push(&c->session, (struct rondo_hub_push *)(void *)m);
+    if (!is_well) close_now(c);
+    return pump(c, now_ns);
+}
+
 enum rondo_conn_next rondo_conn_drain(struct rondo_conn *c, uint64_t now_ns) {
     c->is_held = false;
     close_when_answered(c);

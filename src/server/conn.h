@@ -75,6 +75,10 @@ enum rondo_conn_next rondo_conn_continue(struct rondo_conn *c, uint64_t now_ns);
 enum rondo_conn_next rondo_conn_complete(struct rondo_conn *c, struct rondo_reply *reply,
                                          uint64_t now_ns);
 
+/* The hub has answered or has a message (RONDO_HUB_REPLY, RONDO_HUB_PUSH), which
+ * stays the caller's. */
+enum rondo_conn_next rondo_conn_hub(struct rondo_conn *c, struct rondo_msg *m, uint64_t now_ns);
+
 /* The server stops: no more commands; answers what runs, then closes. */
 enum rondo_conn_next rondo_conn_drain(struct rondo_conn *c, uint64_t now_ns);
 /* Its patience is over: what waits is answered with an error. */

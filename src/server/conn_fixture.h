@@ -95,6 +95,8 @@ static inline void test_receive(rondo_actor *self, void *state, struct rondo_msg
     if (m->type == RONDO_SESSION_REPLY && t->has_conn)
         t->next = rondo_conn_complete(&t->conn, (struct rondo_reply *)(void *)m,
                                       rondo_runtime_now_ns(t->rt));
+    if ((m->type == RONDO_HUB_REPLY || m->type == RONDO_HUB_PUSH) && t->has_conn)
+        t->next = rondo_conn_hub(&t->conn, m, rondo_runtime_now_ns(t->rt));
     rondo_msg_free(m);
     if (t->steps) rondo_runtime_stop(t->rt);
 }

@@ -81,6 +81,9 @@ static enum rondo_conn_next handle(struct link *l, struct rondo_msg *m) {
         return rondo_conn_ready(&l->conn, ((struct rondo_io_ready *)(void *)m)->events, now_ns);
     case RONDO_SESSION_REPLY:
         return rondo_conn_complete(&l->conn, (struct rondo_reply *)(void *)m, now_ns);
+    case RONDO_HUB_REPLY:
+    case RONDO_HUB_PUSH:
+        return rondo_conn_hub(&l->conn, m, now_ns);
     case RONDO_SESSION_CONTINUE:
         return rondo_conn_continue(&l->conn, now_ns);
     case RONDO_SESSION_DRAIN:

@@ -2,6 +2,7 @@
 #include "server/service.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "server/hub.h"
 
 static void set_default(size_t *value, size_t usual) {
     if (*value == 0) *value = usual;
@@ -41,10 +42,14 @@ enum rondo_err rondo_service_init(struct rondo_service *s, rondo_runtime *rt, ro
     if (!s->workers) return RONDO_ERR_NOMEM;
     enum rondo_err err = rondo_commands_init(&s->commands);
     if (err) goto err_workers;
+    err = rondo_hub_start(rt, &s->hub);
+    if (err) goto err_commands;
     rondo_clients_init(&s->clients, config->max_connections ? config->max_connections : 10000);
     rondo_mutex_init(&s->mu);
     return RONDO_OK;
 
+err_commands:
+    rondo_commands_fini(&s->commands);
 err_workers:
     rondo_free(s->workers);
     s->workers = NULL;
@@ -56,6 +61,7 @@ void rondo_service_fini(struct rondo_service *s) {
     rondo_mutex_fini(&s->mu);
     rondo_clients_fini(&s->clients);
     rondo_commands_fini(&s->commands);
+    rondo_actor_unref(s->hub);
     for (unsigned i = 0; i < s->n_workers; i++) {
         rondo_buf_fini(&s->workers[i].spare_in);
         rondo_buf_fini(&s->workers[i].spare_out);

@@ -15,7 +15,7 @@
 #include "config/config.h"
 #include "rondo/cache.h"
 #include "server/clients.h"
-#include "server/command.h"
+#include "server/commands.h"
 
 /* X(name, what it counts), all since the start or the last CONFIG RESETSTAT. */
 #define RONDO_SERVICE_COUNTS(X)                                                                    \
@@ -45,7 +45,7 @@ struct rondo_service_counts {
 struct rondo_service_worker {
     struct rondo_service_counts counts;
     struct rondo_buf spare_in, spare_out;
-    struct rondo_op *spare_op; /* session.h: of the next command that reads or writes */
+    struct rondo_op *spare_op;  /* session.h: of the next command that reads or writes */
     char pad[RONDO_CACHE_LINE]; /* the next worker's counters lie elsewhere */
 };
 
@@ -67,6 +67,7 @@ struct rondo_service {
     struct rondo_service_limits limits;
     struct rondo_commands commands;
     struct rondo_clients clients;
+    rondo_actor *hub; /* of the channels */
     struct rondo_service_worker *workers;
     unsigned n_workers;
     uint16_t port;   /* that the kernel gave */

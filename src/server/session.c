@@ -7,10 +7,13 @@
 /* A completion's id: the number of the slot, then the part of its op. */
 enum { PART_BITS = 20, FEW_KEYS = 16 };
 
+enum { MAY_WAIT = RONDO_COMMAND_READ | RONDO_COMMAND_WRITE | RONDO_COMMAND_ASKS };
+
 static void op_clear(struct rondo_op *op) {
     for (uint32_t i = 0; i < op->n; i++) rondo_answer_release(&op->answers[i]);
     if (op->answers != &op->one) rondo_free(op->answers);
     rondo_free(op->places);
+    rondo_buf_fini(&op->text);
     *op = (struct rondo_op){0};
 }
 
@@ -19,6 +22,16 @@ static void op_free(void *arg) {
     if (!op) return;
     op_clear(op);
     rondo_free(op);
+}
+
+/* By a message that was made when it was needed least. */
+static void stop_listening(struct rondo_session *s) {
+    if (s->leave) rondo_send(s->service->hub, s->leave);
+    s->leave = NULL;
+    s->is_listening = false;
+    /* partners: CLIENT LIST on any worker */
+    rondo_store_relaxed(&s->client->channels, 0);
+    rondo_store_relaxed(&s->client->patterns, 0);
 }
 
 void rondo_session_init(struct rondo_session *s, struct rondo_service *service, unsigned worker,
@@ -34,6 +47,7 @@ void rondo_session_reset(struct rondo_session *s) {
     rondo_session_set_db(s, 0);
     s->reply_mode = RONDO_REPLY_ON;
     s->is_authenticated = s->service->config->password == NULL;
+    stop_listening(s);
 }
 
 /* Partners of both stores: CLIENT LIST on any worker. */
@@ -49,6 +63,8 @@ void rondo_session_set_db(struct rondo_session *s, uint8_t db) {
 
 void rondo_session_fini(struct rondo_session *s) {
     rondo_slots_fini(&s->slots);
+    if (s->leave) rondo_send(s->service->hub, s->leave);
+    s->leave = NULL;
 }
 
 /* ---- what a command touches ---------------------------------------------------- */
@@ -91,6 +107,7 @@ static void keys_fini(struct keys *keys) {
 
 static bool may_run(const struct rondo_call *call) {
     const struct rondo_slots *slots = &call->session->slots;
+    if (call->session->is_subscribing) return false;
     if (rondo_slots_count(slots) == 0) return true;
     struct keys keys;
     struct rondo_access access = access_of(call, &keys);
@@ -151,6 +168,14 @@ static bool resolve(struct rondo_call *call) {
         rondo_resp_write_error(&call->w, "NOAUTH Authentication required.");
         return false;
     }
+    if (call->session->is_listening && call->session->proto == 2 &&
+        !(call->command->flags & RONDO_COMMAND_LISTENING)) {
+        (void)rondo_call_error(call,
+                               "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / "
+                               "PING / QUIT / RESET are allowed in this context",
+                               call->command->name);
+        return false;
+    }
     return true;
 }
 
@@ -198,8 +223,7 @@ static void after_reply(struct rondo_call *call, size_t start, bool is_silent) {
 static enum rondo_session_status run(struct rondo_call *call) {
     struct rondo_session *s = call->session;
     if (!may_run(call)) return RONDO_SESSION_HELD;
-    if (call->command->flags & (RONDO_COMMAND_READ | RONDO_COMMAND_WRITE) && !prepare(call))
-        return RONDO_SESSION_BROKEN;
+    if (call->command->flags & MAY_WAIT && !prepare(call)) return RONDO_SESSION_BROKEN;
 
     call->w.buf = rondo_slots_direct(&s->slots); /* again: prepare may have moved it */
     size_t start = call->w.buf->len;
@@ -258,6 +282,30 @@ bool rondo_session_complete(struct rondo_session *s, struct rondo_reply *reply) 
     op->answers[op->places ? op->places[part] : part] = reply->answer;
     reply->answer = (struct rondo_answer){0};
     return --op->waiting > 0 || finish(s, number, op, NULL);
+}
+
+bool rondo_session_hub_reply(struct rondo_session *s, struct rondo_hub_reply *reply) {
+    uint64_t number = reply->id >> PART_BITS;
+    struct rondo_op *op = rondo_slots_op(&s->slots, number);
+    s->is_subscribing = false;
+    s->is_listening = reply->channels + reply->patterns > 0 && s->leave;
+    /* partners: CLIENT LIST on any worker */
+    rondo_store_relaxed(&s->client->channels, reply->channels);
+    rondo_store_relaxed(&s->client->patterns, reply->patterns);
+    if (!op) return true;
+    op->text = reply->text;
+    reply->text = (struct rondo_buf){0};
+    op->waiting = 0;
+    return finish(s, number, op, NULL);
+}
+
+/* Behind all that waits: a message may pass earlier replies, but need not. */
+bool rondo_session_push(struct rondo_session *s, const struct rondo_hub_push *push) {
+    struct rondo_slice bytes = rondo_hub_push_bytes(push);
+    struct rondo_buf *buf = rondo_slots_direct(&s->slots);
+    if (!s->is_listening) return true; /* it was under way when the client stopped listening */
+    if (rondo_buf_append(buf, s->proto == 3 ? ">" : "*", 1)) return false;
+    return rondo_buf_append(buf, bytes.data, bytes.len) == RONDO_OK;
 }
 
 bool rondo_session_fail_all(struct rondo_session *s, const char *error) {

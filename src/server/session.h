@@ -17,6 +17,7 @@
 #define RONDO_SERVER_SESSION_H
 
 #include "proto/resp.h"
+#include "server/hub.h"
 #include "server/service.h"
 #include "server/slots.h"
 
@@ -48,9 +49,10 @@ struct rondo_op {
     struct rondo_answer one;
     uint32_t *places; /* NULL, or: part + index -> number of the answer */
     uint32_t n, waiting;
-    int64_t a, b;   /* what finish needs beside */
-    uint8_t proto;  /* the protocol of the reply: HELLO may change it meanwhile */
-    bool is_silent; /* CLIENT REPLY OFF or SKIP */
+    int64_t a, b;          /* what finish needs beside */
+    struct rondo_buf text; /* the hub's answer */
+    uint8_t proto;         /* the protocol of the reply: HELLO may change it meanwhile */
+    bool is_silent;        /* CLIENT REPLY OFF or SKIP */
 };
 
 enum rondo_reply_mode { RONDO_REPLY_ON, RONDO_REPLY_OFF, RONDO_REPLY_SKIP_NEXT, RONDO_REPLY_SKIP };
@@ -61,11 +63,14 @@ struct rondo_session {
     struct rondo_client *client;         /* borrowed */
     rondo_actor *actor;                  /* borrowed: where completions go */
     struct rondo_slots slots;
-    uint8_t proto;          /* 2 or 3 */
+    void *leave;   /* hub.h: the message that ends all subscriptions; NULL: never had any */
+    uint8_t proto; /* 2 or 3 */
     uint8_t db;
     uint8_t reply_mode; /* enum rondo_reply_mode */
     bool is_authenticated;
-    bool is_quitting; /* no more commands: close once all is answered */
+    bool is_listening;   /* to a channel or a pattern */
+    bool is_subscribing; /* the hub was asked: nothing is run before it answers */
+    bool is_quitting;    /* no more commands: close once all is answered */
 };
 
 /* A command that is being run.  All of it is the handler's until it returns. */
@@ -98,6 +103,11 @@ enum rondo_session_status rondo_session_run(struct rondo_session *s, const struc
 /* Takes the answer out of a reply (which stays the caller's).  False: out of
  * memory, close the connection. */
 RONDO_NODISCARD bool rondo_session_complete(struct rondo_session *s, struct rondo_reply *reply);
+
+/* Takes what the hub has to say: a reply, or a message to a channel. */
+RONDO_NODISCARD bool rondo_session_hub_reply(struct rondo_session *s,
+                                             struct rondo_hub_reply *reply);
+RONDO_NODISCARD bool rondo_session_push(struct rondo_session *s, const struct rondo_hub_push *push);
 
 /* Answers all that wait with an error.  False: out of memory. */
 RONDO_NODISCARD bool rondo_session_fail_all(struct rondo_session *s, const char *error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * command.h - the table of commands: names, arity, keys, documentation and who
+ * commands.h - the table of commands: names, arity, keys, documentation and who
  * answers them.
  *
  * The table is the one place that says what a command is; arity errors, the
@@ -8,8 +8,8 @@
  * family has its file (command_string.c, ...) with one constant table and the
  * handlers, which call cache.h and nothing below it.
  */
-#ifndef RONDO_SERVER_COMMAND_H
-#define RONDO_SERVER_COMMAND_H
+#ifndef RONDO_SERVER_COMMANDS_H
+#define RONDO_SERVER_COMMANDS_H
 
 #include "rondo/rondo.h"
 
@@ -24,15 +24,17 @@ enum rondo_run {
 typedef enum rondo_run (*rondo_command_fn)(struct rondo_call *call);
 
 enum rondo_command_flags {
-    RONDO_COMMAND_READ = 1,      /* reads its keys */
-    RONDO_COMMAND_WRITE = 2,     /* changes its keys */
-    RONDO_COMMAND_WHOLE = 4,     /* waits for all that its connection waits for */
-    RONDO_COMMAND_NO_AUTH = 8,   /* allowed before AUTH */
-    RONDO_COMMAND_ADMIN = 16,    /* shown as such */
-    RONDO_COMMAND_FAST = 32,     /* shown as such */
-    RONDO_COMMAND_DENY_OOM = 64, /* shown as such */
-    RONDO_COMMAND_LOOK = 128     /* with READ: looks at memory alone, so that a load that its
-                                    connection waits for comes first */
+    RONDO_COMMAND_READ = 1,       /* reads its keys */
+    RONDO_COMMAND_WRITE = 2,      /* changes its keys */
+    RONDO_COMMAND_WHOLE = 4,      /* waits for all that its connection waits for */
+    RONDO_COMMAND_NO_AUTH = 8,    /* allowed before AUTH */
+    RONDO_COMMAND_ADMIN = 16,     /* shown as such */
+    RONDO_COMMAND_FAST = 32,      /* shown as such */
+    RONDO_COMMAND_DENY_OOM = 64,  /* shown as such */
+    RONDO_COMMAND_LOOK = 128,     /* with READ: looks at memory alone, so that a load that its
+                                     connection waits for comes first */
+    RONDO_COMMAND_ASKS = 256,     /* may wait, though it touches no key */
+    RONDO_COMMAND_LISTENING = 512 /* allowed to a RESP2 client that listens to channels */
 };
 
 /* Where the keys stand among the arguments: 0 is the command's name, `last` is
@@ -86,7 +88,7 @@ size_t rondo_command_key_range(const struct rondo_command *command, size_t argc,
                                size_t *step);
 
 extern const struct rondo_command_family rondo_commands_string, rondo_commands_key,
-    rondo_commands_connection, rondo_commands_server, rondo_commands_rondo;
+    rondo_commands_connection, rondo_commands_server, rondo_commands_pubsub, rondo_commands_rondo;
 /* COMMAND without a sub-command. */
 enum rondo_run rondo_command_run_command(struct rondo_call *call);
 

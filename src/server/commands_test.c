@@ -2,7 +2,7 @@
 #include "base/test.h"
 
 #include "base/buf.h"
-#include "server/command.h"
+#include "server/commands.h"
 #include <ctype.h>
 
 static struct rondo_commands commands;
