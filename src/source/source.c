@@ -13,6 +13,8 @@ static const struct rondo_source_type types[] = {
     {"sqlite", "libsqlite3-dev and libjansson-dev"},
     {"postgres", "libpq-dev and libjansson-dev"},
     {"mysql", "libmariadb-dev and libjansson-dev"},
+    {"exec", NULL},
+    {"plugin", NULL},
 };
 
 const struct rondo_source_type *rondo_source_type_at(size_t i) {

@@ -143,8 +143,22 @@ static void test_describe(void **state) {
     assert_true(out.len >= sizeof expected - 1);
     assert_memory_equal(out.data, expected, sizeof expected - 1);
     rondo_buf_fini(&out);
-    assert_string_equal(rondo_source_type_at(0)->name, "scripted");
     assert_null(rondo_source_type_at(100));
+}
+
+static void test_every_built_in_type_is_listed(void **state) {
+    (void)state;
+    static const char *const types[] = {"scripted", "exec", "plugin"};
+    for (size_t i = 0; i < RONDO_COUNT_OF(types); i++) {
+        struct rondo_source_error why;
+        const struct rondo_source_ops *ops;
+        size_t k = 0;
+        assert_int_equal(rondo_source_find(types[i], "/nonexistent", &why, &ops), RONDO_OK);
+        assert_string_equal(ops->type, types[i]);
+        while (rondo_source_type_at(k) && strcmp(rondo_source_type_at(k)->name, types[i]) != 0) k++;
+        assert_non_null(rondo_source_type_at(k));
+        assert_null(rondo_source_type_at(k)->needs);
+    }
 }
 
 static enum rondo_err open_plugin(const char *const *pairs, const char *base_dir,
@@ -251,6 +265,7 @@ int main(void) {
         cmocka_unit_test(test_a_plugin_by_its_path),
         cmocka_unit_test(test_mistakes_with_a_plugin),
         cmocka_unit_test(test_describe),
+        cmocka_unit_test(test_every_built_in_type_is_listed),
         cmocka_unit_test(test_the_manual_has_every_setting),
         cmocka_unit_test(test_out_of_memory),
     };
