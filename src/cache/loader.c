@@ -24,8 +24,9 @@ struct rondo_loader {
     struct rondo_mutex mu;
     /* guarded by mu */
     struct rondo_list queue;
+    struct rondo_list background; /* loads that nobody waits for, behind the queue */
     struct rondo_list idle_calls;
-    size_t n_queue;
+    size_t n_queue;    /* both */
     unsigned jobs;     /* calls that the pool has */
     unsigned starting; /* of them, those whose job has not begun */
     unsigned busy;
@@ -75,8 +76,9 @@ static size_t take(struct rondo_loader *l, struct rondo_call *call) {
     rondo_mutex_lock(&l->mu);
     l->starting--;
     l->busy++;
-    while (n < l->batch && !rondo_list_is_empty(&l->queue)) {
-        struct rondo_flight *f = RONDO_LIST_ENTRY(l->queue.next, struct rondo_flight, queue);
+    while (n < l->batch && l->n_queue > 0) {
+        struct rondo_list *list = rondo_list_is_empty(&l->queue) ? &l->background : &l->queue;
+        struct rondo_flight *f = RONDO_LIST_ENTRY(list->next, struct rondo_flight, queue);
         if (f->is_retry && n > 0) break;
         rondo_list_remove(&f->queue);
         l->n_queue--;
@@ -203,6 +205,7 @@ static void land_queue_closed(struct rondo_loader *l) {
     rondo_list_init(&rest);
     rondo_mutex_lock(&l->mu);
     rondo_list_splice_back(&rest, &l->queue);
+    rondo_list_splice_back(&rest, &l->background);
     l->n_queue = 0;
     rondo_mutex_unlock(&l->mu);
     struct rondo_list *node;
@@ -240,13 +243,26 @@ static void enqueue(struct rondo_loader *l, struct rondo_list *flights) {
 }
 
 void rondo_loader_submit(struct rondo_loader *l, struct rondo_list *flights) {
-    size_t n = 0;
-    RONDO_LIST_FOREACH(flights, node) n++;
+    struct rondo_list *node;
     rondo_mutex_lock(&l->mu);
-    rondo_list_splice_back(&l->queue, flights);
-    l->n_queue += n;
+    while ((node = rondo_list_pop_front(flights)) != NULL) {
+        struct rondo_flight *f = RONDO_LIST_ENTRY(node, struct rondo_flight, queue);
+        rondo_list_push_back(f->is_background ? &l->background : &l->queue, node);
+        l->n_queue++;
+    }
     rondo_mutex_unlock(&l->mu);
     start_calls(l);
+}
+
+void rondo_loader_promote(struct rondo_loader *l, const struct rondo_flight *f) {
+    rondo_mutex_lock(&l->mu);
+    RONDO_LIST_FOREACH(&l->background, node) {
+        if (RONDO_LIST_ENTRY(node, struct rondo_flight, queue) != f) continue;
+        rondo_list_remove(node);
+        rondo_list_push_back(&l->queue, node);
+        break;
+    }
+    rondo_mutex_unlock(&l->mu);
 }
 
 enum rondo_err rondo_loader_admit(struct rondo_loader *l, uint32_t n) {
@@ -313,6 +329,7 @@ static void init(struct rondo_loader *l, rondo_runtime *rt, const struct rondo_l
                                               .arg = l};
     rondo_mutex_init(&l->mu);
     rondo_list_init(&l->queue);
+    rondo_list_init(&l->background);
     rondo_list_init(&l->idle_calls);
 }
 

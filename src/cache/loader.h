@@ -74,7 +74,13 @@ RONDO_NODISCARD enum rondo_err rondo_loader_admit(struct rondo_loader *l, uint32
 void rondo_loader_admit_always(struct rondo_loader *l, uint32_t n);
 void rondo_loader_give_back(struct rondo_loader *l, uint32_t n);
 
-/* Queues the QUEUED flights of a list (by `queue`), each on a place of its own.
+/* A flight that somebody waits for now, though it took off for nobody: it goes in
+ * front of those that nobody waits for.  `f` is only compared, so it may have
+ * landed meanwhile. */
+void rondo_loader_promote(struct rondo_loader *l, const struct rondo_flight *f);
+
+/* Queues the QUEUED flights of a list (by `queue`), each on a place of its own;
+ * those for nobody (is_background) come behind all others.
  * Given: a closed loader lands them at once. */
 void rondo_loader_submit(struct rondo_loader *l, struct rondo_list *flights);
 

@@ -162,3 +162,14 @@ uint64_t rondo_policy_expiry_ms(const struct rondo_policy *p, uint64_t ttl_ns, u
     uint64_t ms = (rondo_deadline(now_ns, ttl_ns) + RONDO_MS - 1) / RONDO_MS;
     return ms < RONDO_ENTRY_NEVER ? ms : RONDO_ENTRY_NEVER;
 }
+
+static uint64_t window_ms(uint64_t ns) {
+    return ns == RONDO_OFF ? 0 : ns / RONDO_MS;
+}
+
+struct rondo_stale rondo_policy_stale(const struct rondo_policy *p) {
+    struct rondo_stale stale = {.revalidate_ms = window_ms(p->opt.stale_while_revalidate_ns),
+                                .error_ms = window_ms(p->opt.stale_if_error_ns)};
+    stale.keep_ms = stale.revalidate_ms > stale.error_ms ? stale.revalidate_ms : stale.error_ms;
+    return stale;
+}

@@ -60,4 +60,11 @@ struct rondo_answer rondo_policy_failure(const struct rondo_policy *p, enum rond
 uint64_t rondo_policy_expiry_ms(const struct rondo_policy *p, uint64_t ttl_ns, uint64_t now_ns,
                                 uint64_t seed);
 
+/* How long a loaded value serves past its time, in ms: while a fresh one is
+ * fetched, when that fails, and in all. */
+struct rondo_stale {
+    uint64_t revalidate_ms, error_ms, keep_ms;
+};
+struct rondo_stale rondo_policy_stale(const struct rondo_policy *p);
+
 #endif

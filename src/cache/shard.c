@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cache/shard.h"
+#include "cache/shard_internal.h"
 
 #include "base/clock.h"
 #include "cache/loader.h"
@@ -45,6 +45,7 @@ void rondo_after_run(struct rondo_after *after, struct rondo_shard *s, uint64_t 
     rondo_dead_free(&after->dead);
     if (after->arm_ms != UINT64_MAX) arm(s, after->arm_ms);
     if (after->is_short) make_room_elsewhere(s, now_ms);
+    if (after->promoted) rondo_loader_promote(after->loader, after->promoted);
     if (!rondo_list_is_empty(&after->flights)) rondo_loader_submit(after->loader, &after->flights);
     struct rondo_list *node;
     while ((node = rondo_list_pop_front(&after->waiters)) != NULL)
@@ -104,6 +105,22 @@ miss_locked(const struct rondo_spot *at, struct rondo_entry *e, const struct ron
     return outcome;
 }
 
+static bool is_due(const struct rondo_entry *e, uint64_t now_ms) {
+    return rondo_entry_expiry_ms(e) - now_ms <= rondo_entry_lead_ms(e);
+}
+
+static __attribute__((noinline)) enum rondo_outcome
+hit_late_locked(const struct rondo_spot *at, struct rondo_entry *e, const struct rondo_read *read,
+                struct rondo_answer *answer) RONDO_RELEASE(at->shard->mu) {
+    struct rondo_after after;
+    rondo_after_init(&after);
+    enum rondo_outcome outcome = rondo_shard_answer_locked(at, e, read, answer);
+    rondo_shard_refresh_ahead_locked(at, &after);
+    rondo_mutex_unlock(&at->shard->mu);
+    rondo_after_run(&after, at->shard, rondo_ms_of(at->now_ns));
+    return outcome;
+}
+
 enum rondo_outcome rondo_shard_get(const struct rondo_spot *at, const struct rondo_read *read,
                                    struct rondo_answer *answer) {
     struct rondo_shard *s = at->shard;
@@ -113,6 +130,8 @@ enum rondo_outcome rondo_shard_get(const struct rondo_spot *at, const struct ron
         return miss_locked(at, e, read, answer);
     rondo_entry_touch(e);
     s->memory.parts[at->policy->id]->stats.hits++;
+    if (RONDO_UNLIKELY(e->lead && is_due(e, rondo_ms_of(at->now_ns))))
+        return hit_late_locked(at, e, read, answer);
     enum rondo_outcome outcome = rondo_shard_answer_locked(at, e, read, answer);
     rondo_mutex_unlock(&at->shard->mu);
     return outcome;

@@ -9,7 +9,8 @@
  * What follows from a change (freeing entries, completing waiters, queueing
  * flights, setting a timer) is collected and done after it.
  *
- * shard.c has what memory alone answers, shard_load.c what needs the source.
+ * shard.c has what memory alone answers; what needs the source begins in
+ * shard_internal.h.
  */
 #ifndef RONDO_CACHE_SHARD_H
 #define RONDO_CACHE_SHARD_H
@@ -103,37 +104,6 @@ void rondo_shard_close_part(struct rondo_shard *s, const struct rondo_policy *po
 void rondo_shard_stats(struct rondo_shard *s, const struct rondo_policy *policy,
                        struct rondo_cache_stats *sum);
 uint64_t rondo_shard_size(struct rondo_shard *s, unsigned space);
-
-/* ---------------------------------------- between shard.c and shard_load.c --- */
-
-/* What is to be done once the lock is released. */
-struct rondo_after {
-    struct rondo_dead dead;
-    struct rondo_list waiters; /* whose answers are ready */
-    struct rondo_list flights; /* to be submitted, all of one loader */
-    struct rondo_loader *loader;
-    bool is_short; /* of memory: other shards must help */
-    uint64_t arm_ms;
-};
-
-void rondo_after_init(struct rondo_after *after);
-/* No lock held. */
-void rondo_after_run(struct rondo_after *after, struct rondo_shard *s, uint64_t now_ms);
-
-/* Copies a value out; the answer is VALUE, or FAILED when out of memory. */
-enum rondo_outcome
-rondo_shard_answer_locked(const struct rondo_spot *at, const struct rondo_entry *e,
-                          const struct rondo_read *read, struct rondo_answer *answer)
-    RONDO_REQUIRES(at->shard->mu);
-
-/* A read that found no fresh value: `e` is what there is, or NULL. */
-enum rondo_outcome rondo_shard_miss_locked(const struct rondo_spot *at, struct rondo_entry *e,
-                                           const struct rondo_read *read,
-                                           struct rondo_answer *answer, struct rondo_after *after)
-    RONDO_REQUIRES(at->shard->mu);
-
-/* Sees to it that a timer is set for the next deadline. */
-void rondo_shard_arm_locked(struct rondo_shard *s, struct rondo_after *after) RONDO_REQUIRES(s->mu);
 
 /* What the loader of every cache of a keyspace calls; host_arg is unused. */
 extern const struct rondo_loader_host rondo_shard_host;

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shard_internal.h - between the parts of a shard; the life of a load as it sees
+ * it:
+ *
+ *   get ─▶ miss   (shard_load.c)  join a current flight, or take off: HELD ─▶ QUEUED
+ *   loader ─▶ start (shard_land.c)  RUNNING, its deadline set; or held, or dropped
+ *   loader ─▶ land  (shard_land.c)  stored unless superseded, waiters completed
+ *   timer ─▶ tick   (shard_time.c)  waiters whose time is up leave; a call whose time
+ *                                   is up is LATE: all are told, it is awaited still
+ */
+#ifndef RONDO_CACHE_SHARD_INTERNAL_H
+#define RONDO_CACHE_SHARD_INTERNAL_H
+
+#include "cache/loader.h"
+#include "cache/shard.h"
+
+/* What is to be done once the lock is released. */
+struct rondo_after {
+    struct rondo_dead dead;
+    struct rondo_list waiters; /* whose answers are ready */
+    struct rondo_list flights; /* to be submitted, all of one loader */
+    struct rondo_loader *loader;
+    const struct rondo_flight *promoted; /* joined while it waited in the background; not
+                                            dereferenced */
+    bool is_short;                       /* of memory: other shards must help */
+    uint64_t arm_ms;
+};
+
+void rondo_after_init(struct rondo_after *after);
+/* No lock held. */
+void rondo_after_run(struct rondo_after *after, struct rondo_shard *s, uint64_t now_ms);
+
+/* Copies a value out; the answer is VALUE, or FAILED when out of memory. */
+enum rondo_outcome
+rondo_shard_answer_locked(const struct rondo_spot *at, const struct rondo_entry *e,
+                          const struct rondo_read *read, struct rondo_answer *answer)
+    RONDO_REQUIRES(at->shard->mu);
+
+/* A fresh value was read late in its life: starts a load for the next one. */
+void rondo_shard_refresh_ahead_locked(const struct rondo_spot *at, struct rondo_after *after)
+    RONDO_REQUIRES(at->shard->mu);
+
+/* A read that found no fresh value: `e` is what there is, or NULL. */
+enum rondo_outcome rondo_shard_miss_locked(const struct rondo_spot *at, struct rondo_entry *e,
+                                           const struct rondo_read *read,
+                                           struct rondo_answer *answer, struct rondo_after *after)
+    RONDO_REQUIRES(at->shard->mu);
+
+/* Sees to it that a timer is set for the next deadline. */
+void rondo_shard_arm_locked(struct rondo_shard *s, struct rondo_after *after) RONDO_REQUIRES(s->mu);
+
+/* Counts the bytes of flights and waiters that come (n) or go (0 - n). */
+static inline void rondo_shard_account_locked(struct rondo_shard *s, struct rondo_part *part,
+                                              size_t size, bool comes) {
+    rondo_memory_account(&s->memory, part, comes ? size : 0 - (uint64_t)size);
+}
+static inline size_t rondo_flight_size(const struct rondo_flight *f) {
+    return sizeof *f + f->key_len + f->client_len;
+}
+
+/* `n` waiters have left the flights of a part. */
+void rondo_shard_note_left_locked(struct rondo_shard *s, struct rondo_part *part, uint64_t n);
+void rondo_shard_leave_all_locked(struct rondo_shard *s, struct rondo_flight *f,
+                                  struct rondo_list *out);
+
+/* Queues a HELD flight once the lock is released. */
+void rondo_shard_submit_later_locked(struct rondo_flight *f, struct rondo_after *after);
+
+/* What a failure is answered with: the old value if the cache allows it, else the
+ * failure (given). */
+struct rondo_answer rondo_shard_or_stale_locked(struct rondo_shard *s, struct rondo_part *part,
+                                                uint64_t hash, const struct rondo_key *key,
+                                                uint64_t now_ms, struct rondo_answer failure)
+    RONDO_REQUIRES(s->mu);
+
+/* What all waiters of a flight get. */
+struct rondo_answer rondo_shard_landing_answer_locked(struct rondo_shard *s,
+                                                      const struct rondo_flight *f,
+                                                      const struct rondo_landing *landing,
+                                                      uint64_t now_ms) RONDO_REQUIRES(s->mu);
+
+#endif
