@@ -9,7 +9,7 @@
 #include "runtime/delay.h"
 
 struct rondo_ask {
-    struct rondo_ask_reply reply;          /* in the timer, then under way to `from` */
+    struct rondo_ask_reply reply;      /* in the timer, then under way to `from` */
     struct rondo_actor *from;          /* a reference */
     struct rondo_timer *timer;         /* whoever has the request */
     void (*fini)(struct rondo_msg *m); /* the request's own */

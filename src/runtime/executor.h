@@ -52,6 +52,8 @@ struct rondo_worker {
     bool is_held_freed;          /* the held message was freed: do it once it is off */
     bool is_stopping;            /* `current` stops after this message */
     bool is_searching;
+    unsigned spin_after;   /* parks until it spins again */
+    unsigned spin_backoff; /* what spin_after becomes when spinning was in vain */
     unsigned n_sends;
     unsigned n_watches;
     unsigned index;                 /* const after init */

@@ -9,7 +9,9 @@
 
 enum {
     POLL_TURNS = 256, /* between looks at sockets; power of two */
-    SEARCH_ROUNDS = 4
+    SEARCH_ROUNDS = 4,
+    SPINS = 50, /* a few microseconds: less than parking and being woken */
+    MAX_SPIN_BACKOFF = 255
 };
 
 enum rondo_err rondo_worker_new(struct rondo_runtime *rt, unsigned index,
@@ -151,10 +153,32 @@ static uint64_t time_to_park(struct rondo_worker *w) {
     return earliest_ns > now_ns ? earliest_ns - now_ns : 0;
 }
 
+/* Where work goes back and forth between pinned actors, the next note is near.
+ * Each time it was not, more parks go by without trying. */
+static void spin(struct rondo_worker *w) {
+    if (w->rt->n_workers == 1) return;
+    if (w->spin_after > 0) {
+        w->spin_after--;
+        return;
+    }
+    for (unsigned i = 0; i < SPINS; i++) {
+        /* hints: whoever parks looks again */
+        if (rondo_load_relaxed(&w->state) || rondo_load_relaxed(&w->rt->n_shared)) {
+            w->spin_backoff = 0;
+            return;
+        }
+        rondo_cpu_relax();
+    }
+    w->spin_backoff = w->spin_backoff * 2 + 1;
+    if (w->spin_backoff > MAX_SPIN_BACKOFF) w->spin_backoff = MAX_SPIN_BACKOFF;
+    w->spin_after = w->spin_backoff;
+}
+
 /* Nothing to run: waits for a descriptor, a timer or a note. */
 static void park(struct rondo_worker *w) {
     struct rondo_runtime *rt = w->rt;
     unsigned expected = 0;
+    spin(w);
     rondo_add_seq_cst(&rt->n_parked, 1);
     /* pairs with rondo_worker_notify; if it fails, there is a note */
     if (rondo_cas_seq_cst(&w->state, &expected, RONDO_PARKED)) {
