@@ -5,7 +5,6 @@
 
 #include "source/server_fixture.h"
 
-#include "base/mem.h"
 #include "source/source.h"
 
 static struct database db;
@@ -136,36 +135,12 @@ static void test_types(void **state) {
                            "={\"z\":42,\"f\":0.1,\"y\":2026,\"t\":-1,\"e\":\"yes\"}");
 }
 
-/* Its own answer: the fixture's text ends at a NUL. */
-static struct rondo_buf taken;
-
-static void take_bytes(const struct rondo_load *load, size_t i, const void *data, size_t len,
-                       uint64_t ttl_ns) {
-    (void)load;
-    (void)i;
-    (void)ttl_ns;
-    assert_int_equal(rondo_buf_append(&taken, data, len), RONDO_OK);
-}
-
-static void check_bytes(const struct server_source *s, struct rondo_slice id,
-                        struct rondo_slice expected) {
-    struct fixture_load f;
-    fixture_load_init(&f, 1, &id);
-    struct rondo_load_answers answers = *f.load.answers;
-    answers.value = take_bytes;
-    f.load.answers = &answers;
-    s->ops->load(s->connection, &f.load);
-    assert_int_equal(taken.len, expected.len);
-    assert_memory_equal(taken.data, expected.data, expected.len);
-    rondo_buf_fini(&taken);
-}
-
 static void test_blob(void **state) {
     (void)state;
     const char *const photo[] = {"url", url, "load", "SELECT photo FROM users WHERE id = {id}",
                                  NULL};
     struct server_source s = server_connect(1, photo);
-    check_bytes(&s, rondo_slice_str("2"), rondo_slice_of("\0\xff", 2));
+    server_check_value(&s, rondo_slice_str("2"), rondo_slice_of("\0\xff", 2));
     server_close(&s);
     const char *const blobs[] = {"url",       url,
                                  "load",      "SELECT v FROM blobs WHERE k = {id}",
@@ -190,8 +165,8 @@ static void test_a_large_value(void **state) {
     char *expected = malloc(300000);
     assert_non_null(expected);
     memset(expected, 'k', 300000);
-    check_bytes(&s, rondo_slice_str("k"), rondo_slice_of(expected, 300000));
-    check_bytes(&s, rondo_slice_str("k"), rondo_slice_of(expected, 300000));
+    server_check_value(&s, rondo_slice_str("k"), rondo_slice_of(expected, 300000));
+    server_check_value(&s, rondo_slice_str("k"), rondo_slice_of(expected, 300000));
     server_close(&s);
     const char *const length[] = {"url", url, "load", "SELECT LENGTH({id})", NULL};
     s = server_connect(1, length);
@@ -344,7 +319,7 @@ static void test_writes_that_fail(void **state) {
     assert_string_equal(why.text, "the source has no `erase` statement");
     sql("INSERT INTO app.kv (k) VALUES ('bytes')");
     for (int i = 0; i < 2; i++) assert_int_equal(server_write(&s, true, id, value, &why), RONDO_OK);
-    check_bytes(&s, id, value);
+    server_check_value(&s, id, value);
     server_close(&s);
 }
 
@@ -404,23 +379,12 @@ static void test_a_slow_query_is_stopped(void **state) {
     server_close(&s);
 }
 
-struct slow_load {
-    struct server_source s;
-    struct fixture_load f;
-};
-
-static void load_slowly(void *arg) {
-    struct slow_load *l = arg;
-    struct rondo_slice id = rondo_slice_str("3600");
-    server_load(&l->s, 1, &id, 0, &l->f);
-}
-
 static void test_cancel(void **state) {
     (void)state;
     const char *const pairs[] = {"url", url, "load", "SELECT SLEEP({id})", NULL};
-    struct slow_load l = {.s = server_connect(1, pairs)};
+    struct server_slow_load l = {.s = server_connect(1, pairs)};
     struct rondo_thread thread;
-    assert_int_equal(rondo_thread_start(&thread, "slow", load_slowly, &l), RONDO_OK);
+    assert_int_equal(rondo_thread_start(&thread, "slow", server_load_slowly, &l), RONDO_OK);
     await_sleepers("1");
     l.s.ops->cancel(l.s.connection);
     rondo_thread_join(&thread);
@@ -478,28 +442,18 @@ static void test_killed_under_load(void **state) {
 
 /* ------------------------------------------------------------------- connecting --- */
 
-static void check_connect(const char *to, const char *expected, const char *secret) {
-    const char *const pairs[] = {"url", to, "load", by_id, NULL};
-    struct server_source s = server_open(1, pairs);
-    struct rondo_source_error why = {""};
-    assert_int_equal(s.ops->connect(s.self, &why, &s.connection), RONDO_ERR_CONNECT);
-    if (!strstr(why.text, expected)) fail_msg("\"%s\" lacks \"%s\"", why.text, expected);
-    assert_null(strstr(why.text, secret));
-    server_close(&s);
-}
-
 static void test_connections_that_fail(void **state) {
     (void)state;
     char to[160];
     snprintf(to, sizeof to, "mysql://app:hunter2@127.0.0.1:%u/app", db.port);
-    check_connect(to, "Access denied for user 'app'", "hunter2");
+    server_check_refused(to, "Access denied for user 'app'", "hunter2");
     snprintf(to, sizeof to, "mysql://root@127.0.0.1:%u/nowhere", db.port);
-    check_connect(to, "Unknown database 'nowhere'", "hunter2");
+    server_check_refused(to, "Unknown database 'nowhere'", "hunter2");
     snprintf(to, sizeof to, "mysql://app:hunter2@127.0.0.1:%u/x", database_free_port());
-    check_connect(to, "Can't connect to server on '127.0.0.1'", "hunter2");
-    check_connect("mysql://app:hunter2@nowhere.invalid/x", "nowhere.invalid", "hunter2");
-    check_connect("mysql://app:hunter2@localhost/x?socket=/nowhere/s",
-                  "Can't connect to local server through socket '/nowhere/s'", "hunter2");
+    server_check_refused(to, "Can't connect to server on '127.0.0.1'", "hunter2");
+    server_check_refused("mysql://app:hunter2@nowhere.invalid/x", "nowhere.invalid", "hunter2");
+    server_check_refused("mysql://app:hunter2@localhost/x?socket=/nowhere/s",
+                         "Can't connect to local server through socket '/nowhere/s'", "hunter2");
 }
 
 static void test_the_socket(void **state) {
@@ -564,41 +518,10 @@ static void test_mistakes(void **state) {
                         "connect_timeout: it cannot be off\n");
 }
 
-static enum rondo_err open_load_close(void) {
-    const char *const pairs[] = {"url", url, "load", by_id, "load_many", many_by_id, NULL};
-    const struct rondo_slice ids[] = {rondo_slice_str("1"), rondo_slice_str("2")};
-    struct fixture_config f;
-    struct fixture_load load;
-    struct rondo_source_error why = {""};
-    struct server_source s = {.ops = rondo_source_plugin()};
-    fixture_settings(&f, server_params, 1, pairs);
-    enum rondo_err err = s.ops->open(&f.config, &s.self);
-    if (err) return err;
-    err = s.ops->connect(s.self, &why, &s.connection);
-    if (!err) {
-        server_load(&s, 1, ids, 0, &load);
-        if (strcmp(load.answers[0], "=Ada") == 0) server_load(&s, 2, ids, 0, &load);
-        if (strncmp(load.answers[0], "NOMEM", 5) == 0)
-            err = RONDO_ERR_NOMEM;
-        else if (strcmp(load.answers[0], "=Ada") != 0)
-            err = RONDO_ERR_INVALID;
-    }
-    server_close(&s);
-    return err;
-}
-
 static void test_out_of_memory(void **state) {
     (void)state;
-    uint64_t n = 1;
-    for (;; n++) {
-        rondo_mem_fail_nth(n);
-        enum rondo_err err = open_load_close();
-        bool failed = rondo_mem_failed();
-        rondo_mem_fail_nth(0);
-        assert_int_equal(err, failed ? RONDO_ERR_NOMEM : RONDO_OK);
-        if (!failed) break;
-    }
-    assert_true(n > 10);
+    const char *const pairs[] = {"url", url, "load", by_id, "load_many", many_by_id, NULL};
+    server_check_out_of_memory(pairs, "1", "=Ada");
 }
 
 int main(void) {

@@ -10,6 +10,7 @@
 
 #include "base/atomic.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/sync.h"
 #include "source/database_fixture.h"
 #include "source/load_fixture.h"
@@ -115,6 +116,94 @@ static inline enum rondo_err server_write(const struct server_source *s, bool is
     const struct rondo_store store = {{id, &id, {NULL, 0}}, value, 5 * RONDO_SEC};
     why->text[0] = '\0';
     return (is_store ? s->ops->store : s->ops->erase)(s->connection, &store, why);
+}
+
+/* A value that may hold NUL, where the fixture's text ends. */
+static struct rondo_buf server_taken;
+
+static inline void server_take(const struct rondo_load *load, size_t i, const void *data,
+                               size_t len, uint64_t ttl_ns) {
+    (void)load;
+    (void)i;
+    (void)ttl_ns;
+    assert_int_equal(rondo_buf_append(&server_taken, data, len), RONDO_OK);
+}
+
+static inline void server_check_value(const struct server_source *s, struct rondo_slice id,
+                                      struct rondo_slice expected) {
+    struct fixture_load f;
+    fixture_load_init(&f, 1, &id);
+    struct rondo_load_answers answers = *f.load.answers;
+    answers.value = server_take;
+    f.load.answers = &answers;
+    s->ops->load(s->connection, &f.load);
+    assert_int_equal(server_taken.len, expected.len);
+    assert_memory_equal(server_taken.data, expected.data, expected.len);
+    rondo_buf_fini(&server_taken);
+}
+
+/* Asks for the key "3600", on a thread of its own. */
+struct server_slow_load {
+    struct server_source s;
+    struct fixture_load f;
+};
+
+static inline void server_load_slowly(void *arg) {
+    struct server_slow_load *l = arg;
+    struct rondo_slice id = rondo_slice_str("3600");
+    server_load(&l->s, 1, &id, 0, &l->f);
+}
+
+/* Connecting fails, says why, and does not tell the secret. */
+static inline void server_check_refused(const char *url, const char *expected, const char *secret) {
+    const char *const pairs[] = {"url", url, "load", "SELECT {id}", NULL};
+    struct server_source s = server_open(1, pairs);
+    struct rondo_source_error why = {""};
+    assert_int_equal(s.ops->connect(s.self, &why, &s.connection), RONDO_ERR_CONNECT);
+    if (!strstr(why.text, expected)) fail_msg("\"%s\" lacks \"%s\"", why.text, expected);
+    assert_null(strstr(why.text, secret));
+    server_close(&s);
+}
+
+/* --------------------------------------------------------------- out of memory --- */
+
+static inline enum rondo_err server_answer_error(const char *answer, const char *expected) {
+    if (strncmp(answer, "NOMEM", 5) == 0) return RONDO_ERR_NOMEM;
+    return strcmp(answer, expected) == 0 ? RONDO_OK : RONDO_ERR_INVALID;
+}
+
+static inline enum rondo_err server_open_load_close(const char *const *pairs, const char *id,
+                                                    const char *expected) {
+    const struct rondo_slice ids[] = {rondo_slice_str(id), rondo_slice_str("2")};
+    struct fixture_config f;
+    struct fixture_load load;
+    struct rondo_source_error why = {""};
+    struct server_source s = {.ops = rondo_source_plugin()};
+    fixture_settings(&f, server_params, 1, pairs);
+    enum rondo_err err = s.ops->open(&f.config, &s.self);
+    if (err) return err;
+    err = s.ops->connect(s.self, &why, &s.connection);
+    for (size_t n = 1; !err && n <= 2; n++) {
+        server_load(&s, n, ids, 0, &load);
+        err = server_answer_error(load.answers[0], expected);
+    }
+    server_close(&s);
+    return err;
+}
+
+/* Each allocation of opening, connecting and two loads fails in its turn. */
+static inline void server_check_out_of_memory(const char *const *pairs, const char *id,
+                                              const char *expected) {
+    uint64_t n = 1;
+    for (;; n++) {
+        rondo_mem_fail_nth(n);
+        enum rondo_err err = server_open_load_close(pairs, id, expected);
+        bool failed = rondo_mem_failed();
+        rondo_mem_fail_nth(0);
+        assert_int_equal(err, failed ? RONDO_ERR_NOMEM : RONDO_OK);
+        if (!failed) break;
+    }
+    assert_true(n > 10);
 }
 
 /* ------------------------------------------------------------------- herd --- */

@@ -23,6 +23,9 @@ endfunction()
 
 if(JANSSON_FOUND)
   rondo_test(backoff_test SOURCES backoff_test.c backoff.c LINKS rondo_source rondo_base)
+  rondo_test(sql_test SOURCES sql_test.c sql.c LINKS rondo_source rondo_base)
+  rondo_test(rows_test SOURCES rows_test.c rows.c column.c
+    LINKS rondo_source rondo_base PkgConfig::JANSSON)
   rondo_test(column_test SOURCES column_test.c column.c
     LINKS rondo_source rondo_base PkgConfig::JANSSON)
 endif()
