@@ -96,7 +96,7 @@ static void ask_receive(rondo_actor *self, void *state, struct rondo_msg *m) {
         a->started_ns = now_ns;
         a->asked = rondo_ask(self, a->to, q, 77, a->timeout_ns);
     } else {
-        struct rondo_ask_reply *r = (struct rondo_reply *)(void *)m;
+        struct rondo_ask_reply *r = (struct rondo_ask_reply *)(void *)m;
         a->replies++;
         a->err = r->err;
         a->tag = r->tag;

@@ -32,7 +32,7 @@
 
 enum {
     RONDO_OUTBOX_CAP = 64,
-    RONDO_SERVICE_TURNS = 64, /* between a busy worker's looks elsewhere; power of two */
+    RONDO_SERVICE_TURNS = 64, /* between a busy worker's looks elsewhere */
     RONDO_MAX_WORKERS = 1024,
     /* bits of rondo_worker.state */
     RONDO_NOTIFIED = 1,
@@ -66,6 +66,7 @@ struct rondo_worker {
     uint64_t turns;
     uint64_t more_handled; /* messages beyond the first of each turn, modulo 2^64 */
     uint64_t steals, slow_turns;
+    uint64_t service_at, poll_at; /* owner thread only: turns at which it looks elsewhere */
     uint64_t slow_since_ns; /* atomic: set by the monitor when a turn is long, reset by the owner */
     struct rondo_send sends[RONDO_OUTBOX_CAP];
     struct rondo_msg_cache msgs;
@@ -73,7 +74,8 @@ struct rondo_worker {
 
     _Alignas(RONDO_CACHE_LINE) unsigned state; /* atomic */
     struct rondo_actor *inbox;                 /* atomic: a stack of pinned actors */
-    bool is_stalled; /* atomic: the monitor lets thieves take a queue of one */
+    bool wants_attention; /* atomic: set by the monitor every millisecond, reset by the owner */
+    bool is_stalled;      /* atomic: the monitor lets thieves take a queue of one */
 
     _Alignas(RONDO_CACHE_LINE) struct rondo_runq runq;
     _Alignas(RONDO_CACHE_LINE) struct rondo_timers timers;

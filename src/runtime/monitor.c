@@ -19,6 +19,7 @@ static void look_at(struct rondo_runtime *rt, struct rondo_worker *w, struct sig
     uint64_t turns = rondo_load_relaxed(&w->turns);
     bool stands = turns == s->turns && rondo_load_relaxed(&w->current);
     unsigned queued = rondo_runq_len(&w->runq);
+    rondo_store_relaxed(&w->wants_attention, true);
     if (!stands) {
         s->turns = turns;
         s->since_ns = now_ns;

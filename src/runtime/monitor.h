@@ -7,7 +7,9 @@
  * take even a single actor from its queue), a searcher is woken, and the time is
  * noted for the worker to report when the turn ends.  It also wakes a searcher
  * when work is queued while others are parked: wake-ups of local work are hints
- * and may miss.
+ * and may miss.  And it asks every worker for attention: turns are counted, not
+ * timed, so without that a worker with long turns would look at its timers and
+ * sockets too seldom.
  */
 #ifndef RONDO_RUNTIME_MONITOR_H
 #define RONDO_RUNTIME_MONITOR_H

@@ -112,10 +112,49 @@ static void a_slow_turn_is_named_and_counted(void **state) {
     assert_true(n_named > 0);
 }
 
+/* Keeps itself busy with long messages until a timer's has come. */
+struct busy {
+    uint64_t crawl_ns;
+    unsigned crawled;
+};
+
+static void toil(rondo_actor *self, void *state, struct rondo_msg *m) {
+    struct busy *b = state;
+    if (m->type == 2) {
+        rondo_msg_free(m);
+        rondo_actor_stop(self);
+        return;
+    }
+    uint64_t start_ns = rondo_clock_now(&rondo_clock_real);
+    while (rondo_clock_now(&rondo_clock_real) - start_ns < b->crawl_ns) rondo_cpu_relax();
+    b->crawled++;
+    rondo_send(self, m);
+}
+
+/* By counting alone the timers would be looked at after 64 turns of 64 messages. */
+static void long_turns_do_not_hide_timers(void **state) {
+    (void)state;
+    enum { IN_FLIGHT = 100, BY_COUNT = 64 * 64 };
+    struct rondo_runtime_options o = {.size = sizeof o, .threads = {RONDO_THREADS_FIXED, 0, 1}};
+    rondo_runtime *rt = NULL;
+    struct busy b = {.crawl_ns = 200 * RONDO_US};
+    assert_int_equal(rondo_runtime_new(&o, &rt), 0);
+    rondo_actor *a = spawn(rt, "toil", toil, &b);
+    for (unsigned i = 0; i < IN_FLIGHT; i++) send(a);
+    void *m = rondo_msg_new(2, sizeof(struct rondo_msg));
+    assert_non_null(m);
+    assert_int_equal(rondo_send_after(a, m, RONDO_MS, NULL), 0);
+    assert_int_equal(rondo_runtime_run(rt), 0);
+    assert_true(b.crawled < BY_COUNT);
+    rondo_actor_unref(a);
+    rondo_runtime_free(rt);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_actor_behind_a_slow_turn_is_stolen),
         cmocka_unit_test(a_slow_turn_is_named_and_counted),
+        cmocka_unit_test(long_turns_do_not_hide_timers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

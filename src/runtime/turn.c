@@ -240,8 +240,7 @@ go_idle(struct rondo_worker *w, struct rondo_actor *a, struct rondo_actor **next
     return true;
 }
 
-static __attribute__((noinline)) void report_slow(struct rondo_worker *w,
-                                                  const struct rondo_actor *a) {
+static void report_slow(struct rondo_worker *w, const struct rondo_actor *a) {
     uint64_t since = rondo_load_relaxed(&w->slow_since_ns);
     uint64_t took = rondo_clock_now(w->rt->clock) - since;
     rondo_store_relaxed(&w->slow_since_ns, 0);
@@ -257,6 +256,14 @@ static __attribute__((noinline)) void report_slow(struct rondo_worker *w,
 static __attribute__((noinline)) void uncount(struct rondo_actor *a, struct rondo_msg *m) {
     m->flags_ &= (uint8_t)~RONDO_MSG_COUNTED;
     rondo_sub_relaxed(&a->n_counted, 1); /* a count; orders nothing */
+}
+
+/* A millisecond has passed, and maybe one turn has lasted all of it: the turn ends
+ * and the worker looks at its timers and sockets, however few turns it was. */
+static __attribute__((noinline)) void attend(struct rondo_worker *w, const struct rondo_actor *a) {
+    rondo_store_relaxed(&w->wants_attention, false);
+    w->service_at = w->poll_at = w->turns;
+    if (rondo_load_relaxed(&w->slow_since_ns)) report_slow(w, a);
 }
 
 /* How a turn ended. */
@@ -291,7 +298,10 @@ static inline __attribute__((always_inline)) enum end handle(struct rondo_worker
             if (RONDO_UNLIKELY(flags)) uncount(a, m);
             a->receive(a, a->state, m);
             n++;
-            if (RONDO_UNLIKELY(rondo_load_relaxed(&w->slow_since_ns))) report_slow(w, a);
+            if (RONDO_UNLIKELY(rondo_load_relaxed(&w->wants_attention))) { /* a hint */
+                attend(w, a);
+                batch = n;
+            }
             if (RONDO_UNLIKELY(w->is_stopping)) end = END_SELF;
         }
         if (RONDO_LIKELY(end == END_MORE)) {
@@ -332,7 +342,7 @@ void rondo_turn_run(struct rondo_worker *w, struct rondo_actor *a, unsigned batc
 void rondo_turn_run_chain(struct rondo_worker *w, struct rondo_actor *a) {
     for (;;) {
         struct rondo_actor *next = run(w, a, RONDO_TURN_BATCH);
-        if (RONDO_UNLIKELY(!next || w->turns % RONDO_SERVICE_TURNS == 0)) {
+        if (RONDO_UNLIKELY(!next || w->turns >= w->service_at)) {
             if (next) rondo_schedule(next, true);
             return;
         }

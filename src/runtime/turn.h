@@ -24,7 +24,7 @@ enum { RONDO_TURN_BATCH = 64 };
 void rondo_turn_run(struct rondo_worker *w, struct rondo_actor *a, unsigned batch);
 
 /* The same for `a`, then for whatever its turn put into the next slot, and so on,
- * until that is empty or RONDO_SERVICE_TURNS are full. */
+ * until that is empty or the worker is to look elsewhere (service_at). */
 void rondo_turn_run_chain(struct rondo_worker *w, struct rondo_actor *a);
 
 /* Stops an actor whose scheduling rights `w` has without running it. */

@@ -8,7 +8,7 @@
 #include "runtime/turn.h"
 
 enum {
-    POLL_TURNS = 256, /* between looks at sockets; power of two */
+    POLL_TURNS = 256, /* between looks at sockets */
     SEARCH_ROUNDS = 4,
     SPINS = 50, /* a few microseconds: less than parking and being woken */
     MAX_SPIN_BACKOFF = 255
@@ -83,7 +83,11 @@ static void service(struct rondo_worker *w) {
     struct rondo_actor *a = rondo_shared_take(w->rt, w);
     if (a) rondo_worker_enqueue(w, a);
     fire_timers(w);
-    if (w->n_watches && w->turns % POLL_TURNS == 0) poll(w, 0);
+    w->service_at = w->turns + RONDO_SERVICE_TURNS;
+    if (w->n_watches && w->turns >= w->poll_at) {
+        w->poll_at = w->turns + POLL_TURNS;
+        poll(w, 0);
+    }
     /* The queues get their share, too; not always, since a fixed number of turns
      * can keep groups of messages that move round a ring from ever meeting. */
     if (rondo_random_next(&w->random) & 1) return;
@@ -196,7 +200,7 @@ static void park(struct rondo_worker *w) {
 
 void rondo_worker_run(struct rondo_worker *w) {
     for (;;) {
-        if (RONDO_UNLIKELY(w->turns % RONDO_SERVICE_TURNS == 0)) {
+        if (RONDO_UNLIKELY(w->turns >= w->service_at)) {
             service(w);
             if (should_return(w->rt)) break;
         }
