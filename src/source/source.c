@@ -13,6 +13,7 @@ static const struct rondo_source_type types[] = {
     {"sqlite", "libsqlite3-dev and libjansson-dev"},
     {"postgres", "libpq-dev and libjansson-dev"},
     {"mysql", "libmariadb-dev and libjansson-dev"},
+    {"http", "libcurl4-openssl-dev"},
     {"exec", NULL},
     {"plugin", NULL},
 };

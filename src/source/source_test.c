@@ -230,6 +230,7 @@ static void test_the_manual_has_every_setting(void **state) {
     check_manual("scripted");
     check_manual("sqlite");
     check_manual("exec");
+    check_manual("http");
     check_manual("plugin");
 }
 

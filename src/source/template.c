@@ -145,6 +145,42 @@ enum rondo_err rondo_template_render(const struct rondo_template *t,
     return RONDO_OK;
 }
 
+/* ------------------------------------------------------------------ URL --- */
+
+static bool is_unreserved(unsigned char c) {
+    return is_name_char((char)c, false) || c == '-' || c == '.' || c == '~';
+}
+
+static enum rondo_err append_encoded(struct rondo_buf *out, struct rondo_slice value) {
+    static const char hex[] = "0123456789ABCDEF";
+    const unsigned char *p = value.data;
+    size_t room;
+    if (!rondo_size_mul(value.len, 3, &room)) return RONDO_ERR_NOMEM;
+    enum rondo_err err = rondo_buf_reserve(out, room);
+    if (err) return err;
+    for (size_t i = 0; i < value.len; i++) {
+        if (is_unreserved(p[i])) {
+            out->data[out->len++] = (char)p[i];
+            continue;
+        }
+        out->data[out->len++] = '%';
+        out->data[out->len++] = hex[p[i] >> 4];
+        out->data[out->len++] = hex[p[i] & 15];
+    }
+    return RONDO_OK;
+}
+
+enum rondo_err rondo_template_render_url(const struct rondo_template *t,
+                                         const struct rondo_slice *values, struct rondo_buf *out) {
+    for (size_t i = 0; i < t->n_parts; i++) {
+        const struct rondo_template_part *part = &t->parts[i];
+        enum rondo_err err = rondo_buf_append(out, part->text.data, part->text.len);
+        if (!err && part->name >= 0) err = append_encoded(out, values[part->name]);
+        if (err) return err;
+    }
+    return RONDO_OK;
+}
+
 /* ------------------------------------------------------------------ SQL --- */
 
 /* What the text so far has left open: 0 is plain SQL, else the character that

@@ -60,6 +60,12 @@ RONDO_NODISCARD enum rondo_err rondo_template_render(const struct rondo_template
                                                      const struct rondo_slice *values,
                                                      struct rondo_buf *out);
 
+/* The same with every value percent-encoded (RFC 3986: all but letters, digits and
+ * "-._~"), so that it stays within its place in a URL.  Errors: NOMEM. */
+RONDO_NODISCARD enum rondo_err rondo_template_render_url(const struct rondo_template *t,
+                                                         const struct rondo_slice *values,
+                                                         struct rondo_buf *out);
+
 /* A statement with numbered placeholders: number k + 1 is to be bound to the
  * value of names[bind[k]].  A name that occurs twice has one number. */
 struct rondo_template_sql {

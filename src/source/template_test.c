@@ -53,6 +53,22 @@ static void test_render_keeps_any_byte(void **state) {
     rondo_template_free(t);
 }
 
+static void test_render_url(void **state) {
+    (void)state;
+    const struct rondo_slice values[] = {
+        rondo_slice_of("a/b?c=d&e#f%20 \0\xc3\xbc", 18), rondo_slice_str("Az09-._~"), {0}};
+    struct rondo_source_error why;
+    struct rondo_template *t;
+    struct rondo_buf out = {0};
+    assert_int_equal(rondo_template_new("http://h/{sku}?c={currency}&v={value}", &names, &why, &t),
+                     RONDO_OK);
+    assert_int_equal(rondo_template_render_url(t, values, &out), RONDO_OK);
+    assert_string_equal(rondo_buf_cstr(&out),
+                        "http://h/a%2Fb%3Fc%3Dd%26e%23f%2520%20%00%C3%BC?c=Az09-._~&v=");
+    rondo_buf_fini(&out);
+    rondo_template_free(t);
+}
+
 static void check_mistake(const char *text, const char *expected) {
     struct rondo_source_error why = {""};
     struct rondo_template *t = NULL;
@@ -204,6 +220,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_render),
         cmocka_unit_test(test_render_keeps_any_byte),
+        cmocka_unit_test(test_render_url),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_no_names_allowed),
         cmocka_unit_test(test_too_many_places),

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+pkg_check_modules(LIBCURL IMPORTED_TARGET libcurl>=7.85)
+rondo_test(http_age_test SOURCES http_age_test.c http_age.c LINKS rondo_base)
+if(LIBCURL_FOUND)
+  rondo_source_object(http SOURCES http.c http_age.c LINKS PkgConfig::LIBCURL)
+  rondo_test(http_test SOURCES http_test.c LINKS rondo_source rondo_base)
+  if(TARGET http_test)
+    add_dependencies(http_test rondo-source-http)
+  endif()
+else()
+  message(STATUS "Source http is left out: libcurl4-openssl-dev is missing")
+endif()
