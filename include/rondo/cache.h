@@ -196,34 +196,40 @@ RONDO_API RONDO_NODISCARD enum rondo_err rondo_cache_refresh(rondo_cache *cache,
  * Computes a new value from the old one, atomically.  An absent key is loaded
  * first (`load_first`), without the lock.  `fn` runs under the lock: it reads
  * `old` (data NULL: absent), fills `out` and says what to do; it must be short
- * and call nothing of rondo's.
+ * and call nothing of rondo's but rondo_value_release.  `out` may point to bytes
+ * of the caller's (blob NULL), which are copied before update goes on.
+ * Returns VALUE: `fn` was called and its will is done (*answer's value is empty);
+ * ABSENT: a condition in its `write` was not met; FAILED as of get and put;
+ * PENDING: the key is being loaded; `fn` and `arg` are lent until the completion.
  */
 enum rondo_change { RONDO_CHANGE_NONE, RONDO_CHANGE_PUT, RONDO_CHANGE_DELETE };
 typedef enum rondo_change (*rondo_update_fn)(void *arg, struct rondo_slice old,
                                              struct rondo_value *out /* given */,
                                              struct rondo_write *write);
-enum rondo_outcome rondo_cache_update(rondo_cache *cache, const struct rondo_key *key,
-                                      bool load_first, rondo_update_fn fn, void *arg,
-                                      const struct rondo_read *read, struct rondo_answer *answer);
+RONDO_API enum rondo_outcome rondo_cache_update(rondo_cache *cache, const struct rondo_key *key,
+                                                bool load_first, rondo_update_fn fn, void *arg,
+                                                const struct rondo_read *read,
+                                                struct rondo_answer *answer);
 
 /* ----------------------------------------------------------- memory alone --- */
 
 /* The moment (runtime clock, ns) at which a key expires: 0 = not in memory,
  * RONDO_OFF = never. */
-uint64_t rondo_cache_expiry(rondo_cache *cache, const struct rondo_key *key, uint64_t now_ns);
+RONDO_API uint64_t rondo_cache_expiry(rondo_cache *cache, const struct rondo_key *key,
+                                      uint64_t now_ns);
 
 /* Sets it (RONDO_OFF: persists; a moment that is past: removes the key).  False:
  * not in memory. */
-bool rondo_cache_expire(rondo_cache *cache, const struct rondo_key *key, uint64_t expiry_ns,
-                        uint64_t now_ns);
+RONDO_API bool rondo_cache_expire(rondo_cache *cache, const struct rondo_key *key,
+                                  uint64_t expiry_ns, uint64_t now_ns);
 
 /* A number that changes whenever the key's value in memory does (WATCH). */
-uint64_t rondo_keyspace_version(rondo_keyspace *ks, const struct rondo_key *key);
+RONDO_API uint64_t rondo_keyspace_version(rondo_keyspace *ks, const struct rondo_key *key);
 
 /* Looks up n keys at once, prefetching: found[i] says whether memory has a fresh
  * value.  For EXISTS and pipelines. */
-size_t rondo_keyspace_lookup(rondo_keyspace *ks, const struct rondo_key *keys, size_t n,
-                             bool *found);
+RONDO_API size_t rondo_keyspace_lookup(rondo_keyspace *ks, const struct rondo_key *keys, size_t n,
+                                       bool *found);
 
 /*
  * Walks all keys of a space: calls `fn` for the keys of some buckets, under the
@@ -231,8 +237,8 @@ size_t rondo_keyspace_lookup(rondo_keyspace *ks, const struct rondo_key *keys, s
  * beginning to end is seen at least once, whatever the table does meanwhile.
  */
 typedef void (*rondo_scan_fn)(void *arg, const struct rondo_key *key, rondo_cache *cache);
-uint64_t rondo_keyspace_scan(rondo_keyspace *ks, unsigned space, uint64_t cursor, size_t count,
-                             rondo_scan_fn fn, void *arg);
+RONDO_API uint64_t rondo_keyspace_scan(rondo_keyspace *ks, unsigned space, uint64_t cursor,
+                                       size_t count, rondo_scan_fn fn, void *arg);
 
 /* Forgets all keys of a space (RONDO_ALL_SPACES: of all); memory alone.  Loads
  * that are under way answer their waiters and are not stored. */

@@ -187,6 +187,23 @@ bool rondo_cache_invalidate(rondo_cache *cache, const struct rondo_key *key) {
     return forget(cache, key, 0);
 }
 
+/* ---------------------------------------------------------------- memory alone --- */
+
+uint64_t rondo_cache_expiry(rondo_cache *cache, const struct rondo_key *key, uint64_t now_ns) {
+    if (key->len > RONDO_ENTRY_KEY_MAX || key->space >= RONDO_SPACES) return 0;
+    struct rondo_spot at;
+    rondo_keyspace_spot(cache->ks, &cache->policy, key, now_of(cache, now_ns), &at);
+    return rondo_shard_expiry(&at);
+}
+
+bool rondo_cache_expire(rondo_cache *cache, const struct rondo_key *key, uint64_t expiry_ns,
+                        uint64_t now_ns) {
+    if (key->len > RONDO_ENTRY_KEY_MAX || key->space >= RONDO_SPACES) return false;
+    struct rondo_spot at;
+    rondo_keyspace_spot(cache->ks, &cache->policy, key, now_of(cache, now_ns), &at);
+    return rondo_shard_expire(&at, expiry_ns);
+}
+
 /* ------------------------------------------------------------ open and close --- */
 
 static enum rondo_err add_parts(rondo_keyspace *ks, struct rondo_policy *policy) {

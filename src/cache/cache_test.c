@@ -272,7 +272,7 @@ static void test_bad_options_are_refused(void **state) {
     REFUSED(o.threads = ((struct rondo_threads){.kind = RONDO_THREADS_FIXED, .max = 0}));
     REFUSED(o.threads = ((struct rondo_threads){.kind = RONDO_THREADS_FIXED, .max = 1025}));
     REFUSED(o.threads = ((struct rondo_threads){.kind = RONDO_THREADS_RANGE, .min = 3, .max = 2}));
-    REFUSED(o.writes = RONDO_WRITES_THROUGH); /* the source takes none */
+
     REFUSED(o.miss_memory_percent = 101);
     assert_int_equal(t.source.closes, 0); /* still the caller's */
     rondo_runtime_free(t.rt);

@@ -190,3 +190,42 @@ uint64_t rondo_keyspace_size(rondo_keyspace *ks, unsigned space) {
     for (size_t i = 0; i < ks->shards.n; i++) n += rondo_shard_size(&ks->shards.at[i], space);
     return n;
 }
+
+/* A spot without a cache: for what looks at memory alone. */
+static void spot_of(rondo_keyspace *ks, const struct rondo_key *key, struct rondo_spot *at) {
+    rondo_keyspace_spot(ks, &ks->caches[0]->policy, key, rondo_runtime_now_ns(ks->shards.rt), at);
+}
+
+uint64_t rondo_keyspace_version(rondo_keyspace *ks, const struct rondo_key *key) {
+    struct rondo_spot at;
+    spot_of(ks, key, &at);
+    return rondo_shard_version(&at);
+}
+
+size_t rondo_keyspace_lookup(rondo_keyspace *ks, const struct rondo_key *keys, size_t n,
+                             bool *found) {
+    size_t n_found = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct rondo_spot at;
+        spot_of(ks, &keys[i], &at);
+        found[i] = rondo_shard_has(&at);
+        n_found += found[i];
+    }
+    return n_found;
+}
+
+/* The cursor: a shard in the upper half, a bucket of it in the lower. */
+uint64_t rondo_keyspace_scan(rondo_keyspace *ks, unsigned space, uint64_t cursor, size_t count,
+                             rondo_scan_fn fn, void *arg) {
+    uint64_t now_ns = rondo_runtime_now_ns(ks->shards.rt);
+    size_t shard = (size_t)(cursor >> 32), seen = 0, visited = 0;
+    uint32_t bucket = (uint32_t)cursor;
+    while (shard < ks->shards.n) {
+        bucket = rondo_shard_scan(&ks->shards.at[shard], space, bucket, now_ns, &seen, fn, arg,
+                                  ks->caches);
+        if (bucket == 0) shard++;
+        /* Empty buckets count too, so that one call never walks far. */
+        if (seen >= count || ++visited > 10 * count) break;
+    }
+    return shard < ks->shards.n ? (uint64_t)shard << 32 | bucket : 0;
+}

@@ -168,6 +168,7 @@ enum rondo_err rondo_memory_store(struct rondo_memory *m, struct rondo_entry *e,
         if (err) return err;
         if (old) rondo_memory_drop(m, old, dead);
     }
+    ++*rondo_memory_version(m, e->hash);
     if (is_value) (void)rondo_memory_make_room(m, part->policy, e, now_ms, dead);
     return RONDO_OK;
 }
@@ -204,6 +205,7 @@ static bool evict_one(struct rondo_memory *m, struct rondo_evict *ev, struct ron
         part->stats.expired++;
     else
         part->stats.evicted++;
+    ++*rondo_memory_version(m, e->hash);
     bury(m, e, dead);
     return true;
 }
@@ -254,6 +256,7 @@ static bool flush_entry(void *arg, struct rondo_entry *e, uint64_t word) {
 
 void rondo_memory_flush(struct rondo_memory *m, unsigned space, struct rondo_dead *dead) {
     struct flush f = {m, space, dead};
+    for (unsigned i = 0; i < RONDO_VERSIONS; i++) m->versions[i]++;
     (void)rondo_table_sweep(&m->table, flush_entry, &f);
 }
 
@@ -266,6 +269,7 @@ struct rondo_table rondo_memory_flush_all(struct rondo_memory *m) {
     for (size_t i = 0; i < m->n_parts; i++)
         if (m->parts[i]) empty_part(m, m->parts[i]);
     memset(m->sizes, 0, sizeof m->sizes);
+    for (unsigned i = 0; i < RONDO_VERSIONS; i++) m->versions[i]++;
     return table;
 }
 

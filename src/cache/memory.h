@@ -21,7 +21,7 @@
 #include "cache/policy.h"
 #include "cache/table.h"
 
-enum { RONDO_SPACES = 16 };
+enum { RONDO_SPACES = 16, RONDO_VERSIONS = 256 };
 
 struct rondo_part {
     struct rondo_policy *policy;
@@ -40,9 +40,10 @@ struct rondo_memory {
     struct rondo_evict evict;
     struct rondo_part **parts; /* by number of the cache; entries may be NULL */
     size_t n_parts;
-    struct rondo_budget *budget;  /* of all shards together */
-    size_t overhead;              /* of table and evict, as accounted */
-    uint64_t sizes[RONDO_SPACES]; /* values, expired ones included */
+    struct rondo_budget *budget;       /* of all shards together */
+    size_t overhead;                   /* of table and evict, as accounted */
+    uint64_t sizes[RONDO_SPACES];      /* values, expired ones included */
+    uint32_t versions[RONDO_VERSIONS]; /* how often a value changed, by some bits of the hash */
 };
 
 void rondo_memory_init(struct rondo_memory *m, struct rondo_budget *budget);
@@ -69,6 +70,12 @@ RONDO_NODISCARD enum rondo_err rondo_memory_store(struct rondo_memory *m, struct
                                                   uint64_t hash, struct rondo_entry *old,
                                                   uint64_t now_ms, struct rondo_dead *dead);
 void rondo_memory_drop(struct rondo_memory *m, struct rondo_entry *e, struct rondo_dead *dead);
+
+/* Where the changes of a key's value are counted, together with those of a few
+ * others. */
+static inline uint32_t *rondo_memory_version(struct rondo_memory *m, uint32_t hash) {
+    return &m->versions[hash >> 24];
+}
 
 /* Evicts from this shard until the budgets hold or nothing is left but `keep`
  * (which may be NULL); whether they hold. */

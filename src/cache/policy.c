@@ -64,8 +64,10 @@ static enum rondo_err check(const struct rondo_cache_options *o) {
     if (o->writes > RONDO_WRITES_THROUGH) return invalid("writes", "memory, refuse or through");
     if (o->source.ops && (o->source.ops->abi != RONDO_SOURCE_ABI || !o->source.ops->load))
         return invalid("source", "built for another version of rondo, or without a load function");
-    if (o->writes == RONDO_WRITES_THROUGH && !(o->source.ops && o->source.ops->store))
-        return invalid("writes", "through needs a source that takes writes");
+    if (o->writes == RONDO_WRITES_THROUGH) {
+        rondo_log(RONDO_LOG_ERROR, "cache option writes: memory or refuse");
+        return RONDO_ERR_UNSUPPORTED;
+    }
     return check_threads(&o->threads);
 }
 

@@ -84,13 +84,9 @@ enum rondo_outcome rondo_shard_answer_locked(const struct rondo_spot *at,
     return RONDO_VALUE;
 }
 
-static struct rondo_entry *find_locked(const struct rondo_spot *at) RONDO_REQUIRES(at->shard->mu) {
+struct rondo_entry *rondo_shard_find_locked(const struct rondo_spot *at) {
     return rondo_table_find(&at->shard->memory.table, at->hash, at->key->space,
                             rondo_spot_bytes(at));
-}
-
-static bool is_fresh_value(const struct rondo_entry *e, uint64_t now_ms) {
-    return rondo_entry_is_value(e) && rondo_entry_expiry_ms(e) > now_ms;
 }
 
 static __attribute__((noinline)) enum rondo_outcome
@@ -125,8 +121,8 @@ enum rondo_outcome rondo_shard_get(const struct rondo_spot *at, const struct ron
                                    struct rondo_answer *answer) {
     struct rondo_shard *s = at->shard;
     rondo_mutex_lock(&at->shard->mu);
-    struct rondo_entry *e = find_locked(at);
-    if (RONDO_UNLIKELY(!e || !is_fresh_value(e, rondo_ms_of(at->now_ns))))
+    struct rondo_entry *e = rondo_shard_find_locked(at);
+    if (RONDO_UNLIKELY(!e || !rondo_is_fresh_value(e, rondo_ms_of(at->now_ns))))
         return miss_locked(at, e, read, answer);
     rondo_entry_touch(e);
     s->memory.parts[at->policy->id]->stats.hits++;
@@ -140,9 +136,9 @@ enum rondo_outcome rondo_shard_get(const struct rondo_spot *at, const struct ron
 enum rondo_outcome rondo_shard_peek(const struct rondo_spot *at, const struct rondo_read *read,
                                     struct rondo_answer *answer) {
     rondo_mutex_lock(&at->shard->mu);
-    struct rondo_entry *e = find_locked(at);
+    struct rondo_entry *e = rondo_shard_find_locked(at);
     enum rondo_outcome outcome = RONDO_ABSENT;
-    if (e && is_fresh_value(e, rondo_ms_of(at->now_ns)))
+    if (e && rondo_is_fresh_value(e, rondo_ms_of(at->now_ns)))
         outcome = rondo_shard_answer_locked(at, e, read, answer);
     else
         *answer = rondo_answer_absent();
@@ -152,8 +148,8 @@ enum rondo_outcome rondo_shard_peek(const struct rondo_spot *at, const struct ro
 
 /* ------------------------------------------------------------------ writing --- */
 
-static struct rondo_entry *entry_for(const struct rondo_spot *at, struct rondo_slice value,
-                                     const struct rondo_write *write) {
+struct rondo_entry *rondo_shard_entry_for(const struct rondo_spot *at, struct rondo_slice value,
+                                          const struct rondo_write *write) {
     struct rondo_entry_init init = {
         .hash = at->hash,
         .space = at->key->space,
@@ -172,14 +168,12 @@ static bool condition_holds(unsigned flags, bool is_there) {
     return !(flags & RONDO_WRITE_IF_PRESENT);
 }
 
-/* Stores `e` (given).  Errors: NOT_FOUND (a condition was not met), NOMEM, TOO_LARGE. */
-static enum rondo_err put_locked(const struct rondo_spot *at, struct rondo_entry *e,
-                                 const struct rondo_write *write, struct rondo_after *after)
-    RONDO_REQUIRES(at->shard->mu) {
+enum rondo_err rondo_shard_put_locked(const struct rondo_spot *at, struct rondo_entry *e,
+                                      const struct rondo_write *write, struct rondo_after *after) {
     struct rondo_shard *s = at->shard;
     uint64_t now_ms = rondo_ms_of(at->now_ns);
-    struct rondo_entry *old = find_locked(at);
-    bool is_there = old && is_fresh_value(old, now_ms);
+    struct rondo_entry *old = rondo_shard_find_locked(at);
+    bool is_there = old && rondo_is_fresh_value(old, now_ms);
     if (!condition_holds(write->flags, is_there)) {
         rondo_dead_add(&after->dead, e);
         return RONDO_ERR_NOT_FOUND;
@@ -197,39 +191,46 @@ static enum rondo_err put_locked(const struct rondo_spot *at, struct rondo_entry
     return RONDO_OK;
 }
 
+struct rondo_answer rondo_shard_put_answer(const struct rondo_policy *policy, enum rondo_err err) {
+    if (err == RONDO_ERR_NOMEM) return rondo_policy_failure(policy, err, RONDO_TEXT_NOMEM);
+    if (err == RONDO_ERR_TOO_LARGE) return rondo_policy_failure(policy, err, RONDO_TEXT_VALUE);
+    return (struct rondo_answer){.outcome = err ? RONDO_ABSENT : RONDO_VALUE};
+}
+
 enum rondo_outcome rondo_shard_put(const struct rondo_spot *at, struct rondo_slice value,
                                    const struct rondo_write *write, struct rondo_answer *answer) {
-    struct rondo_shard *s = at->shard;
-    struct rondo_entry *e = entry_for(at, value, write);
+    struct rondo_entry *e = rondo_shard_entry_for(at, value, write);
     enum rondo_err err = RONDO_ERR_NOMEM;
     if (e) {
         struct rondo_after after;
         rondo_after_init(&after);
         rondo_mutex_lock(&at->shard->mu);
-        err = put_locked(at, e, write, &after);
+        err = rondo_shard_put_locked(at, e, write, &after);
         rondo_mutex_unlock(&at->shard->mu);
-        rondo_after_run(&after, s, rondo_ms_of(at->now_ns));
+        rondo_after_run(&after, at->shard, rondo_ms_of(at->now_ns));
     }
-    *answer = (struct rondo_answer){.outcome = err ? RONDO_ABSENT : RONDO_VALUE};
-    if (err == RONDO_ERR_NOMEM)
-        *answer = rondo_policy_failure(at->policy, err, RONDO_TEXT_NOMEM);
-    else if (err == RONDO_ERR_TOO_LARGE)
-        *answer = rondo_policy_failure(at->policy, err, RONDO_TEXT_VALUE);
+    *answer = rondo_shard_put_answer(at->policy, err);
     return answer->outcome;
 }
 
+bool rondo_shard_delete_locked(const struct rondo_spot *at, struct rondo_after *after) {
+    struct rondo_memory *m = &at->shard->memory;
+    struct rondo_entry *e = rondo_shard_find_locked(at);
+    bool was_there = e && rondo_is_fresh_value(e, rondo_ms_of(at->now_ns));
+    if (was_there) ++*rondo_memory_version(m, e->hash);
+    if (e) rondo_memory_drop(m, e, &after->dead);
+    (void)rondo_flights_supersede(&at->shard->flights, at->hash, at->key);
+    m->parts[at->policy->id]->stats.deletes += was_there;
+    return was_there;
+}
+
 bool rondo_shard_delete(const struct rondo_spot *at) {
-    struct rondo_shard *s = at->shard;
     struct rondo_after after;
     rondo_after_init(&after);
     rondo_mutex_lock(&at->shard->mu);
-    struct rondo_entry *e = find_locked(at);
-    bool was_there = e && is_fresh_value(e, rondo_ms_of(at->now_ns));
-    if (e) rondo_memory_drop(&s->memory, e, &after.dead);
-    (void)rondo_flights_supersede(&s->flights, at->hash, at->key);
-    s->memory.parts[at->policy->id]->stats.deletes += was_there;
+    bool was_there = rondo_shard_delete_locked(at, &after);
     rondo_mutex_unlock(&at->shard->mu);
-    rondo_after_run(&after, s, rondo_ms_of(at->now_ns));
+    rondo_after_run(&after, at->shard, rondo_ms_of(at->now_ns));
     return was_there;
 }
 

@@ -83,6 +83,21 @@ RONDO_NODISCARD enum rondo_err rondo_shard_refresh(const struct rondo_spot *at);
 /* Ends the flights of a group, which has not been submitted, as refused. */
 void rondo_shard_refuse_group(const struct rondo_policy *policy, struct rondo_list *group);
 
+/* Memory alone; see rondo_cache_expiry and its neighbours. */
+uint64_t rondo_shard_expiry(const struct rondo_spot *at);
+bool rondo_shard_expire(const struct rondo_spot *at, uint64_t expiry_ns);
+bool rondo_shard_has(const struct rondo_spot *at);
+uint64_t rondo_shard_version(const struct rondo_spot *at);
+/* Visits the fresh values of one space in the bucket at `cursor`, under the lock;
+ * the next cursor, 0 at the end.  *n grows by those visited. */
+uint32_t rondo_shard_scan(struct rondo_shard *s, unsigned space, uint32_t cursor, uint64_t now_ns,
+                          size_t *n, rondo_scan_fn fn, void *arg, rondo_cache *const *caches);
+
+/* Computes a new value; `loaded` is what a load brought (data NULL: nothing), for
+ * when memory has no fresh one.  VALUE: `fn` was called and its will was done. */
+enum rondo_outcome rondo_shard_update(const struct rondo_spot *at, struct rondo_slice loaded,
+                                      rondo_update_fn fn, void *arg, struct rondo_answer *answer);
+
 /* Takes back a read that is PENDING, found by its completion's `arg`: true, and
  * it will not be completed; false: it has been or is being completed. */
 bool rondo_shard_leave(const struct rondo_spot *at, const void *arg);

@@ -31,6 +31,24 @@ void rondo_after_init(struct rondo_after *after);
 /* No lock held. */
 void rondo_after_run(struct rondo_after *after, struct rondo_shard *s, uint64_t now_ms);
 
+struct rondo_entry *rondo_shard_find_locked(const struct rondo_spot *at)
+    RONDO_REQUIRES(at->shard->mu);
+static inline bool rondo_is_fresh_value(const struct rondo_entry *e, uint64_t now_ms) {
+    return rondo_entry_is_value(e) && rondo_entry_expiry_ms(e) > now_ms;
+}
+/* A new entry for a value that a caller writes; NULL when out of memory. */
+struct rondo_entry *rondo_shard_entry_for(const struct rondo_spot *at, struct rondo_slice value,
+                                          const struct rondo_write *write);
+/* Stores `e` (given).  Errors: NOT_FOUND (a condition was not met), NOMEM, TOO_LARGE. */
+enum rondo_err rondo_shard_put_locked(const struct rondo_spot *at, struct rondo_entry *e,
+                                      const struct rondo_write *write, struct rondo_after *after)
+    RONDO_REQUIRES(at->shard->mu);
+/* Removes; whether there was a fresh value. */
+bool rondo_shard_delete_locked(const struct rondo_spot *at, struct rondo_after *after)
+    RONDO_REQUIRES(at->shard->mu);
+/* What a put that ended with `err` is answered with. */
+struct rondo_answer rondo_shard_put_answer(const struct rondo_policy *policy, enum rondo_err err);
+
 /* Copies a value out; the answer is VALUE, or FAILED when out of memory. */
 enum rondo_outcome
 rondo_shard_answer_locked(const struct rondo_spot *at, const struct rondo_entry *e,

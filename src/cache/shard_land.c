@@ -136,7 +136,10 @@ static void store_locked(struct rondo_shard *s, const struct rondo_flight *f,
     } else if (e) {
         old = NULL; /* replaced */
     }
-    if (landing->outcome == RONDO_ABSENT && old) rondo_memory_drop(m, old, &after->dead);
+    if (landing->outcome == RONDO_ABSENT && old) {
+        ++*rondo_memory_version(m, old->hash);
+        rondo_memory_drop(m, old, &after->dead);
+    }
     after->is_short = !rondo_budget_holds(m->budget);
 }
 

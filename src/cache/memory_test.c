@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory alone: expiry, versions, scans, and updates in place. */
+#include "cache/fixture.h"
+
+#include "base/hash.h"
+#include "cache/keyspace.h"
+
+static struct test_cache t;
+
+static int setup(void **state) {
+    (void)state;
+    memset(&t, 0, sizeof t);
+    struct rondo_cache_options o = test_options(&t);
+    test_begin(&t, 1, &o);
+    test_advance(&t, RONDO_SEC);
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    test_end(&t);
+    return 0;
+}
+
+static uint64_t now(void) {
+    return rondo_runtime_now_ns(t.rt);
+}
+
+static void test_R5_expiry_is_seen_and_set_without_a_load(void **state) {
+    (void)state;
+    struct rondo_key k = test_key("k");
+    assert_int_equal(rondo_cache_expiry(t.cache, &k, 0), 0);
+    assert_false(rondo_cache_expire(t.cache, &k, RONDO_OFF, 0));
+    test_put(&t, "k", "v", (struct rondo_write){.ttl_ns = 5 * RONDO_SEC});
+    assert_int_equal(rondo_cache_expiry(t.cache, &k, 0), now() + 5 * RONDO_SEC);
+    assert_true(rondo_cache_expire(t.cache, &k, now() + 50 * RONDO_SEC, 0));
+    test_advance(&t, 10 * RONDO_SEC);
+    assert_string_equal(test_peek(&t, "k").text, "v");
+    assert_true(rondo_cache_expire(t.cache, &k, RONDO_OFF, 0));
+    test_advance(&t, 100 * RONDO_SEC);
+    assert_int_equal(rondo_cache_expiry(t.cache, &k, 0), RONDO_OFF);
+    assert_true(rondo_cache_expire(t.cache, &k, now(), 0)); /* a moment that is past */
+    assert_int_equal(test_peek(&t, "k").outcome, RONDO_ABSENT);
+    assert_int_equal(t.source.calls, 0);
+}
+
+static uint64_t version(const char *key) {
+    struct rondo_key k = test_key(key);
+    return rondo_keyspace_version(t.cache->ks, &k);
+}
+
+static void test_a_version_changes_with_the_value(void **state) {
+    (void)state;
+    struct rondo_key k = test_key("k");
+    uint64_t v = version("k");
+    assert_int_equal(version("k"), v);
+    test_put(&t, "k", "1", (struct rondo_write){.ttl_ns = 5 * RONDO_SEC});
+    assert_int_not_equal(version("k"), v);
+    v = version("k");
+    (void)test_peek(&t, "k");
+    assert_int_equal(version("k"), v);
+    test_put(&t, "k", "1", (struct rondo_write){.flags = RONDO_WRITE_KEEP_TTL});
+    assert_int_not_equal(version("k"), v);
+    v = version("k");
+    test_advance(&t, 6 * RONDO_SEC);
+    assert_int_not_equal(version("k"), v); /* it has expired */
+    v = version("k");
+    struct test_answer ignored;
+    (void)test_get(&t, "k", 1, &ignored); /* which takes out what is left of it */
+    assert_int_equal(version("k"), v);
+    test_advance(&t, RONDO_SEC); /* loaded */
+    assert_int_not_equal(version("k"), v);
+    v = version("k");
+    rondo_keyspace_flush(t.cache->ks, 0);
+    assert_int_not_equal(version("k"), v);
+    test_put(&t, "k", "1", (struct rondo_write){0});
+    v = version("k");
+    rondo_cache_invalidate(t.cache, &k);
+    assert_int_not_equal(version("k"), v);
+}
+
+static void test_R5_lookup_of_several_keys(void **state) {
+    (void)state;
+    test_put(&t, "a", "1", (struct rondo_write){0});
+    test_put(&t, "c", "1", (struct rondo_write){.ttl_ns = RONDO_SEC});
+    struct rondo_key keys[] = {test_key("a"), test_key("b"), test_key("c")};
+    bool found[3];
+    assert_int_equal(rondo_keyspace_lookup(t.cache->ks, keys, 3, found), 2);
+    assert_true(found[0] && !found[1] && found[2]);
+    test_advance(&t, 2 * RONDO_SEC);
+    assert_int_equal(rondo_keyspace_lookup(t.cache->ks, keys, 3, found), 1);
+    assert_int_equal(t.source.calls, 0);
+}
+
+enum { KEYS = 5000 };
+static unsigned seen[KEYS];
+
+static void see(void *arg, const struct rondo_key *key, rondo_cache *cache) {
+    RONDO_CHECK(cache == t.cache && arg == &seen);
+    char text[16] = {0};
+    memcpy(text, key->data, key->len < 15 ? key->len : 15);
+    unsigned long n = strtoul(text + 1, NULL, 10);
+    if (text[0] == 'k') seen[n]++;
+}
+
+static void put_number(char prefix, unsigned n, uint64_t ttl_ns) {
+    char key[16];
+    snprintf(key, sizeof key, "%c%u", prefix, n);
+    test_put(&t, key, "v", (struct rondo_write){.ttl_ns = ttl_ns});
+}
+
+static void test_R5_a_scan_meets_all_that_stays(void **state) {
+    (void)state;
+    memset(seen, 0, sizeof seen);
+    for (unsigned i = 0; i < KEYS; i++) put_number('k', i, i % 2 ? RONDO_OFF : RONDO_SEC);
+    test_advance(&t, 2 * RONDO_SEC); /* half of them expire */
+    uint64_t cursor = 0;
+    unsigned others = 0, calls = 0;
+    do {
+        cursor = rondo_keyspace_scan(t.cache->ks, 0, cursor, 10, see, &seen);
+        for (int i = 0; i < 20; i++) put_number('o', others++, RONDO_OFF);
+        calls++;
+    } while (cursor != 0);
+    assert_true(calls > 100);
+    for (unsigned i = 0; i < KEYS; i++) assert_true(i % 2 ? seen[i] >= 1 : seen[i] == 0);
+    assert_int_equal(rondo_keyspace_scan(t.cache->ks, 3, 0, 1u << 20, see, &seen), 0);
+}
+
+/* ------------------------------------------------------------------- update --- */
+
+static enum rondo_change increment(void *arg, struct rondo_slice old, struct rondo_value *out,
+                                   struct rondo_write *write) {
+    static char text[32];
+    char number[32] = {0};
+    (void)write;
+    if (old.len) memcpy(number, old.data, old.len < 31 ? old.len : 31);
+    unsigned long n = strtoul(number, NULL, 10) + 1;
+    *(unsigned long *)arg = n;
+    out->len = (size_t)snprintf(text, sizeof text, "%lu", n);
+    out->data = text;
+    return RONDO_CHANGE_PUT;
+}
+
+static enum rondo_change remove_it(void *arg, struct rondo_slice old, struct rondo_value *out,
+                                   struct rondo_write *write) {
+    (void)out;
+    (void)write;
+    *(bool *)arg = old.data != NULL;
+    return RONDO_CHANGE_DELETE;
+}
+
+static enum rondo_outcome update(const char *key, bool load_first, rondo_update_fn fn, void *arg) {
+    struct rondo_key k = test_key(key);
+    struct rondo_answer a;
+    struct rondo_read read = {.done = {.fn = test_collect, .arg = &t, .id = 5}};
+    enum rondo_outcome outcome = rondo_cache_update(t.cache, &k, load_first, fn, arg, &read, &a);
+    if (outcome != RONDO_PENDING) rondo_answer_release(&a);
+    return outcome;
+}
+
+static void test_an_update_computes_from_what_is_there(void **state) {
+    (void)state;
+    unsigned long n = 0;
+    bool was_there = false;
+    assert_int_equal(update("n", false, increment, &n), RONDO_VALUE);
+    assert_int_equal(update("n", true, increment, &n), RONDO_VALUE);
+    assert_int_equal(n, 2);
+    assert_string_equal(test_peek(&t, "n").text, "2");
+    assert_int_equal(update("n", false, remove_it, &was_there), RONDO_VALUE);
+    assert_true(was_there);
+    assert_int_equal(test_peek(&t, "n").outcome, RONDO_ABSENT);
+    assert_int_equal(t.source.calls, 0);
+}
+
+static void answer_41(struct test_source *s, const struct rondo_load *load) {
+    (void)s;
+    rondo_load_value(load, 0, "41", 2, 0);
+}
+
+static void test_R5_an_update_of_an_absent_key_loads_first(void **state) {
+    (void)state;
+    unsigned long n[3] = {0};
+    t.source.script = answer_41;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(update("n", true, increment, &n[i]), RONDO_PENDING);
+    test_advance(&t, RONDO_SEC);
+    assert_int_equal(t.n_answers, 3);
+    assert_int_equal(t.source.calls, 1);
+    assert_int_equal(n[0] + n[1] + n[2], 42 + 43 + 44); /* each once, none lost */
+    assert_string_equal(test_peek(&t, "n").text, "44");
+}
+
+static void test_R5_an_update_whose_load_fails_does_nothing(void **state) {
+    (void)state;
+    unsigned long n = 0;
+    t.source.fail = RONDO_ERR_LOAD;
+    assert_int_equal(update("n", true, increment, &n), RONDO_PENDING);
+    test_advance(&t, RONDO_SEC);
+    assert_int_equal(t.answers[0].outcome, RONDO_FAILED);
+    assert_int_equal(n, 0);
+    t.source.fail = RONDO_OK;
+    t.source.is_absent = true;
+    assert_int_equal(update("n", true, increment, &n), RONDO_PENDING);
+    test_advance(&t, RONDO_SEC);
+    assert_int_equal(t.answers[1].outcome, RONDO_VALUE);
+    assert_string_equal(test_peek(&t, "n").text, "1");
+}
+
+static void test_an_update_without_memory_changes_nothing(void **state) {
+    (void)state;
+    bool failed = true;
+    for (uint64_t nth = 1; failed; nth++) {
+        unsigned long n = 0;
+        t.n_answers = 0;
+        t.source.script = answer_41;
+        test_set_alarm(&t, RONDO_SEC);
+        rondo_mem_fail_nth(nth);
+        enum rondo_outcome outcome = update("n", true, increment, &n);
+        test_run(&t);
+        failed = rondo_mem_failed();
+        rondo_mem_fail_nth(0);
+        assert_int_equal(t.n_answers, outcome == RONDO_PENDING);
+        rondo_keyspace_flush(t.cache->ks, 0);
+    }
+}
+
+int main(void) {
+#define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_R5_expiry_is_seen_and_set_without_a_load),
+        TEST(test_a_version_changes_with_the_value),
+        TEST(test_R5_lookup_of_several_keys),
+        TEST(test_R5_a_scan_meets_all_that_stays),
+        TEST(test_an_update_computes_from_what_is_there),
+        TEST(test_R5_an_update_of_an_absent_key_loads_first),
+        TEST(test_R5_an_update_whose_load_fails_does_nothing),
+        TEST(test_an_update_without_memory_changes_nothing),
+    };
+#undef TEST
+    return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
+}
