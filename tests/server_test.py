@@ -247,6 +247,13 @@ class Commands(Served):
         self.assertEqual(c.command("WAIT", 0, 0), 0)
         self.assertEqual(c.command("MODULE", "LIST"), [])
         self.assertEqual(c.command("ACL", "WHOAMI"), b"default")
+        self.assertEqual(c.command("SLOWLOG", "GET", "10"), [])
+        self.assertEqual(c.command("SLOWLOG", "LEN"), 0)
+        self.assertEqual(c.command("LATENCY", "LATEST"), [])
+        self.refused("ERR Unknown option or number of arguments for CONFIG SET - 'what'",
+                     "CONFIG", "SET", "what", "1")
+        self.refused("ERR CONFIG SET failed (possibly related to argument 'port') - can't set "
+                     "immutable config", "CONFIG", "SET", "port", "1")
         c.send_raw(b"PING\r\n  echo \"a b\"\r\n\r\nping\r\n")
         self.assertEqual([c.read() for _ in range(3)], ["PONG", b"a b", "PONG"])
         self.refused("ERR AUTH <password> called without any password configured for the default "

@@ -3,6 +3,14 @@
 #include "base/atomic.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include <arpa/inet.h>
+
+void rondo_client_address_format(const struct rondo_client_address *a,
+                                 char out[RONDO_CLIENT_ADDRESS]) {
+    char host[INET6_ADDRSTRLEN] = "?";
+    (void)inet_ntop(a->is_ipv6 ? AF_INET6 : AF_INET, a->bytes, host, sizeof host);
+    (void)snprintf(out, RONDO_CLIENT_ADDRESS, a->is_ipv6 ? "[%s]:%u" : "%s:%u", host, a->port);
+}
 
 void rondo_clients_init(struct rondo_clients *c, uint32_t max) {
     *c = (struct rondo_clients){.max = max, .next_id = 1};

@@ -18,13 +18,23 @@
 enum rondo_client_text { RONDO_CLIENT_NAME, RONDO_CLIENT_LIB_NAME, RONDO_CLIENT_LIB_VER };
 enum { RONDO_CLIENT_TEXTS = 3, RONDO_CLIENT_ADDRESS = 64 };
 
+/* An address as small as it can be: there is one client a connection. */
+struct rondo_client_address {
+    unsigned char bytes[16]; /* as on the wire; IPv4: the first 4 */
+    uint16_t port;
+    bool is_ipv6;
+};
+
+/* "127.0.0.1:51234", "[::1]:51234" */
+void rondo_client_address_format(const struct rondo_client_address *a,
+                                 char out[RONDO_CLIENT_ADDRESS]);
+
 struct rondo_client {
     /* const after rondo_clients_add */
     uint64_t id;
     uint64_t since_ns;
     int fd;
-    char peer[RONDO_CLIENT_ADDRESS]; /* "127.0.0.1:51234" */
-    char local[RONDO_CLIENT_ADDRESS];
+    struct rondo_client_address peer, local;
 
     /* guarded by the registry's mu */
     struct rondo_list node;

@@ -86,12 +86,14 @@ static void add_line(void *arg, const struct rondo_client *client) {
     struct list *l = arg;
     if (!is_wanted(l, client) || l->err) return;
     const char *command = rondo_load_relaxed(&client->command);
+    char peer[RONDO_CLIENT_ADDRESS], local[RONDO_CLIENT_ADDRESS];
+    rondo_client_address_format(&client->peer, peer);
+    rondo_client_address_format(&client->local, local);
     l->err = rondo_buf_printf(
         &l->text,
         "id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu flags=N db=%u sub=%u psub=%u "
         "ssub=0 multi=-1 cmd=%s user=default redir=-1 resp=%u lib-name=%s lib-ver=%s\n",
-        (unsigned long long)client->id, client->peer, client->local, client->fd,
-        text_of(client, RONDO_CLIENT_NAME),
+        (unsigned long long)client->id, peer, local, client->fd, text_of(client, RONDO_CLIENT_NAME),
         (unsigned long long)seconds_since(l->now_ns, client->since_ns),
         (unsigned long long)seconds_since(l->now_ns, rondo_load_relaxed(&client->last_ns)),
         rondo_load_relaxed(&client->db), rondo_load_relaxed(&client->channels),
@@ -150,14 +152,17 @@ struct kill {
     const struct rondo_client *me;
 };
 
-static bool is_address(struct rondo_slice wanted, const char *address) {
-    return wanted.data == NULL || rondo_slice_is(wanted, address);
+static bool is_address(struct rondo_slice wanted, const struct rondo_client_address *address) {
+    char text[RONDO_CLIENT_ADDRESS];
+    if (wanted.data == NULL) return true;
+    rondo_client_address_format(address, text);
+    return rondo_slice_is(wanted, text);
 }
 
 static bool is_victim(void *arg, const struct rondo_client *client) {
     struct kill *k = arg;
     if (k->none || (k->id && k->id != client->id)) return false;
-    if (!is_address(k->peer, client->peer) || !is_address(k->local, client->local)) return false;
+    if (!is_address(k->peer, &client->peer) || !is_address(k->local, &client->local)) return false;
     if (client != k->me) return true;
     k->kills_me = !k->skip_me;
     return k->kills_me;

@@ -81,6 +81,28 @@ static enum rondo_run run_get(struct rondo_call *call) {
     return RONDO_RUN_DONE;
 }
 
+static bool is_setting(const struct rondo_call *call, size_t arg) {
+    for (size_t i = 0; i < RONDO_COUNT_OF(settings); i++)
+        if (rondo_call_is(call, arg, settings[i].name)) return true;
+    return false;
+}
+
+/* What is set stands in the file; nothing changes while the server runs. */
+static enum rondo_run run_set(struct rondo_call *call) {
+    if (call->argc % 2 != 0) return rondo_call_arity_error(call);
+    size_t arg = 2;
+    while (arg + 2 < call->argc && is_setting(call, arg)) arg += 2;
+    int len = call->argv[arg].len < 64 ? (int)call->argv[arg].len : 64;
+    if (!is_setting(call, arg))
+        return rondo_call_error(call,
+                                "ERR Unknown option or number of arguments for CONFIG SET - '%.*s'",
+                                len, (const char *)call->argv[arg].data);
+    return rondo_call_error(call,
+                            "ERR CONFIG SET failed (possibly related to argument '%.*s') - can't "
+                            "set immutable config",
+                            len, (const char *)call->argv[arg].data);
+}
+
 static enum rondo_run run_resetstat(struct rondo_call *call) {
     rondo_service_reset_counts(call->session->service);
     return rondo_call_ok(call);
@@ -91,6 +113,7 @@ static enum rondo_run run_resetstat(struct rondo_call *call) {
 
 static const struct rondo_command table[] = {
     CONFIG("get", -3, "2.0.0", "Get the values of configuration parameters", run_get),
+    CONFIG("set", -4, "2.0.0", "Set configuration parameters to the given values", run_set),
     CONFIG("resetstat", 2, "2.0.0", "Reset the stats returned by INFO", run_resetstat),
 };
 

@@ -98,6 +98,17 @@ static enum rondo_run run_whoami(struct rondo_call *call) {
     return RONDO_RUN_DONE;
 }
 
+/* No slow log is kept and no latency event is recorded: both are empty. */
+static enum rondo_run run_nothing(struct rondo_call *call) {
+    rondo_resp_write_array(&call->w, 0);
+    return RONDO_RUN_DONE;
+}
+
+static enum rondo_run run_zero(struct rondo_call *call) {
+    rondo_resp_write_int(&call->w, 0);
+    return RONDO_RUN_DONE;
+}
+
 /* ---- the table -------------------------------------------------------------------- */
 
 #define SERVER(name, arity, flags, since, summary, run)                                            \
@@ -113,6 +124,24 @@ static const struct rondo_command acl_table[] = {
     SERVER("acl|whoami", 2, 0, "6.0.0",
            "Return the name of the user associated to the current connection", run_whoami)};
 static const struct rondo_command_family acl_subs = {acl_table, 1};
+
+static const struct rondo_command slowlog_table[] = {
+    SERVER("slowlog|get", -2, RONDO_COMMAND_ADMIN, "2.2.12", "Get the slow log's entries",
+           run_nothing),
+    SERVER("slowlog|len", 2, RONDO_COMMAND_ADMIN, "2.2.12", "Get the slow log's length", run_zero),
+    SERVER("slowlog|reset", 2, RONDO_COMMAND_ADMIN, "2.2.12", "Clear all entries from the slow log",
+           rondo_call_ok)};
+static const struct rondo_command_family slowlog_subs = {slowlog_table,
+                                                         RONDO_COUNT_OF(slowlog_table)};
+static const struct rondo_command latency_table[] = {
+    SERVER("latency|latest", 2, RONDO_COMMAND_ADMIN, "2.8.13",
+           "Return the latest latency samples for all events", run_nothing),
+    SERVER("latency|history", 3, RONDO_COMMAND_ADMIN, "2.8.13",
+           "Return timestamp-latency samples for the event", run_nothing),
+    SERVER("latency|reset", -2, RONDO_COMMAND_ADMIN, "2.8.13",
+           "Reset latency data for one or more events", run_zero)};
+static const struct rondo_command_family latency_subs = {latency_table,
+                                                         RONDO_COUNT_OF(latency_table)};
 
 enum { WHOLE = RONDO_COMMAND_WHOLE };
 
@@ -137,6 +166,9 @@ static const struct rondo_command table[] = {
               &rondo_commands_config),
     CONTAINER("command", "2.8.13", "Get array of command details", rondo_command_run_command, -1,
               &rondo_commands_command),
+    CONTAINER("slowlog", "2.2.12", "A container for slow log commands", NULL, -2, &slowlog_subs),
+    CONTAINER("latency", "2.8.13", "A container for latency diagnostics commands", NULL, -2,
+              &latency_subs),
     CONTAINER("module", "4.0.0", "A container for module commands", NULL, -2, &module_subs),
     CONTAINER("acl", "6.0.0", "A container for Access List Control commands", NULL, -2, &acl_subs),
 };

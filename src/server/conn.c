@@ -71,11 +71,13 @@ static void give_back(struct rondo_buf *buf, struct rondo_buf *spare) {
 static void borrow_buffers(struct rondo_conn *c) {
     borrow(&c->in, &c->session.worker->spare_in);
     borrow(&c->out, &c->session.worker->spare_out);
+    rondo_slots_take_room(&c->session.slots, &c->session.worker->spare_room);
 }
 
 static void give_back_buffers(struct rondo_conn *c) {
     give_back(&c->in, &c->session.worker->spare_in);
     give_back(&c->out, &c->session.worker->spare_out);
+    rondo_slots_leave_room(&c->session.slots, &c->session.worker->spare_room);
 }
 
 /* ---- output --------------------------------------------------------------------- */

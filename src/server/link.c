@@ -70,7 +70,9 @@ static void start(struct link *l, rondo_actor *self) {
         err = rondo_send_every(self, RONDO_SESSION_IDLE, period, &l->idle);
     }
     if (!err) return;
-    rondo_log(RONDO_LOG_ERROR, "client %s: %s", l->client->peer, rondo_err_text(err));
+    char peer[RONDO_CLIENT_ADDRESS];
+    rondo_client_address_format(&l->client->peer, peer);
+    rondo_log(RONDO_LOG_ERROR, "client %s: %s", peer, rondo_err_text(err));
     end(l, self);
 }
 

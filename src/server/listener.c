@@ -85,12 +85,13 @@ err_socket:
 
 /* ---- accepting ------------------------------------------------------------------ */
 
-static void format_address(const union address *a, char out[RONDO_CLIENT_ADDRESS]) {
-    char host[INET6_ADDRSTRLEN] = "?";
-    bool is_v6 = a->any.sa_family == AF_INET6;
-    const void *bytes = is_v6 ? (const void *)&a->v6.sin6_addr : (const void *)&a->v4.sin_addr;
-    (void)inet_ntop(a->any.sa_family, bytes, host, sizeof host);
-    (void)snprintf(out, RONDO_CLIENT_ADDRESS, is_v6 ? "[%s]:%u" : "%s:%u", host, port_of(a));
+static struct rondo_client_address short_address(const union address *a) {
+    struct rondo_client_address out = {.port = port_of(a), .is_ipv6 = a->any.sa_family == AF_INET6};
+    if (out.is_ipv6)
+        memcpy(out.bytes, &a->v6.sin6_addr, 16);
+    else
+        memcpy(out.bytes, &a->v4.sin_addr, 4);
+    return out;
 }
 
 static void refuse(struct listener *l, int fd, enum rondo_err err) {
@@ -119,8 +120,8 @@ static void welcome(struct listener *l, int fd, const union address *peer) {
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
     (void)getsockname(fd, &local.any, &len);
-    format_address(peer, client->peer);
-    format_address(&local, client->local);
+    client->peer = short_address(peer);
+    client->local = short_address(&local);
     rondo_service_count(&l->service->workers[0], connections, 1);
     unsigned worker = l->next_worker++ % l->service->n_workers;
     err = rondo_link_start(l->service, worker, fd, client);

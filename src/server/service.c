@@ -65,6 +65,7 @@ void rondo_service_fini(struct rondo_service *s) {
     for (unsigned i = 0; i < s->n_workers; i++) {
         rondo_buf_fini(&s->workers[i].spare_in);
         rondo_buf_fini(&s->workers[i].spare_out);
+        rondo_free(s->workers[i].spare_room.ring);
         rondo_free(s->workers[i].spare_op); /* holds nothing between two commands */
     }
     rondo_free(s->workers);

@@ -16,6 +16,7 @@
 #include "rondo/cache.h"
 #include "server/clients.h"
 #include "server/commands.h"
+#include "server/slots.h"
 
 /* X(name, what it counts), all since the start or the last CONFIG RESETSTAT. */
 #define RONDO_SERVICE_COUNTS(X)                                                                    \
@@ -45,6 +46,7 @@ struct rondo_service_counts {
 struct rondo_service_worker {
     struct rondo_service_counts counts;
     struct rondo_buf spare_in, spare_out;
+    struct rondo_slots_room spare_room;
     struct rondo_op *spare_op;  /* session.h: of the next command that reads or writes */
     char pad[RONDO_CACHE_LINE]; /* the next worker's counters lie elsewhere */
 };

@@ -37,6 +37,25 @@ void rondo_slots_fini(struct rondo_slots *s) {
     s->cap = 0;
 }
 
+void rondo_slots_take_room(struct rondo_slots *s, struct rondo_slots_room *room) {
+    if (s->ring) return;
+    s->ring = room->ring;
+    s->cap = room->cap;
+    *room = (struct rondo_slots_room){0};
+}
+
+void rondo_slots_leave_room(struct rondo_slots *s, struct rondo_slots_room *room) {
+    if (rondo_slots_count(s) > 0) return;
+    if (room->ring) {
+        rondo_free(s->ring);
+    } else {
+        room->ring = s->ring;
+        room->cap = s->cap;
+    }
+    s->ring = NULL;
+    s->cap = 0;
+}
+
 size_t rondo_slots_bytes(const struct rondo_slots *s) {
     size_t n = 0;
     for (uint64_t i = s->head; i != s->tail; i++) n += at(s, i)->reply.len + at(s, i)->behind.len;

@@ -73,6 +73,16 @@ static inline size_t rondo_slots_count(const struct rondo_slots *s) {
     return (size_t)(s->tail - s->head);
 }
 
+/* An empty `s` leaves its room to the next that needs some, or takes it from there:
+ * what is idle owns nothing.  `room` is zeroed or what was left there; of two one is
+ * freed. */
+struct rondo_slots_room {
+    struct rondo_slot *ring;
+    uint32_t cap;
+};
+void rondo_slots_take_room(struct rondo_slots *s, struct rondo_slots_room *room);
+void rondo_slots_leave_room(struct rondo_slots *s, struct rondo_slots_room *room);
+
 /* Bytes of replies that wait for an earlier one. */
 size_t rondo_slots_bytes(const struct rondo_slots *s);
 

@@ -148,6 +148,38 @@ static void what_hangs_on_a_slot_is_freed_once(void **state) {
     rondo_buf_fini(&out);
 }
 
+static void idle_slots_own_no_room(void **state) {
+    (void)state;
+    struct rondo_buf out = {0};
+    struct rondo_slots s, other;
+    struct rondo_slots_room room = {NULL, 0};
+    rondo_slots_init(&s, &out, count_free);
+    rondo_slots_init(&other, &out, count_free);
+    uint64_t a = open_one(&s, RONDO_ACCESS_READ, 1);
+    rondo_slots_leave_room(&s, &room);
+    assert_null(room.ring); /* in use */
+    complete(&s, a, "a");
+    rondo_slots_leave_room(&s, &room);
+    assert_null(s.ring);
+    assert_non_null(room.ring);
+
+    rondo_slots_take_room(&other, &room);
+    assert_null(room.ring);
+    uint64_t b = open_one(&other, RONDO_ACCESS_READ, 1);
+    uint64_t c = open_one(&s, RONDO_ACCESS_READ, 1);
+    assert_int_equal(c, 1); /* numbers are never used twice */
+    complete(&other, b, "b");
+    complete(&s, c, "c");
+    assert_out(&out, "abc");
+    rondo_slots_leave_room(&s, &room);
+    rondo_slots_leave_room(&other, &room);
+    assert_null(other.ring);
+    rondo_free(room.ring);
+    rondo_slots_fini(&s);
+    rondo_slots_fini(&other);
+    rondo_buf_fini(&out);
+}
+
 static void every_failed_allocation_is_told(void **state) {
     (void)state;
     for (uint64_t n = 1;; n++) {
@@ -320,6 +352,7 @@ int main(void) {
         cmocka_unit_test(several_keys_are_remembered),
         cmocka_unit_test(without_memory_for_its_keys_a_slot_holds_all_back),
         cmocka_unit_test(what_hangs_on_a_slot_is_freed_once),
+        cmocka_unit_test(idle_slots_own_no_room),
         cmocka_unit_test(every_failed_allocation_is_told),
         cmocka_unit_test(a_pipeline_gives_the_answers_of_a_serial_run),
     };
