@@ -168,7 +168,9 @@ RONDO_API void rondo_send(rondo_actor *to, void *m);
  */
 RONDO_API RONDO_NODISCARD enum rondo_err rondo_try_send(rondo_actor *to, void *m);
 
-/* In a turn: publishes what this turn has sent so far.  Elsewhere: nothing to do. */
+/* In a turn: publishes what this turn has sent so far, and lets go of the message
+ * being handled (another thread that gets it by other ways than a send, say
+ * through a lock of yours, waits for that).  Elsewhere: nothing to do. */
 RONDO_API void rondo_flush(void);
 
 /* Asks an actor to stop: it handles what was sent to it before, then its state
@@ -274,7 +276,8 @@ RONDO_API RONDO_NODISCARD enum rondo_err rondo_send_every(rondo_actor *to, uint3
                                                           uint64_t period_ns, rondo_timer **out);
 
 /* Cancels and frees the handle (given).  True: the message was not sent and
- * never will be.  False: it was sent before.  Exact on any thread. */
+ * never will be; of a periodic timer: no further tick will be sent.  False: it
+ * was sent before.  Exact on any thread. */
 RONDO_API bool rondo_timer_cancel(rondo_timer *t);
 
 /* Frees the handle (given) and lets the timer run. NULL does nothing. */
