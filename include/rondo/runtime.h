@@ -212,9 +212,8 @@ struct rondo_down {
  * With `out` the caller gets a handle that must be given to
  * rondo_actor_demonitor or rondo_watch_free.  Errors: NOMEM.
  */
-RONDO_API RONDO_NODISCARD enum rondo_err rondo_actor_monitor(rondo_actor *watcher,
-                                                             rondo_actor *target,
-                                                             rondo_watch **out);
+RONDO_API RONDO_NODISCARD enum rondo_err
+rondo_actor_monitor(rondo_actor *watcher, rondo_actor *target, rondo_watch **out);
 
 /* Ends a monitor and frees the handle (given).  True: no message was sent and
  * none will be.  False: it was sent before. */
@@ -250,9 +249,8 @@ struct rondo_ask_reply {
  * stopped already.  Errors: NOMEM, CLOSED (`from` has stopped); the request is
  * freed.
  */
-RONDO_API RONDO_NODISCARD enum rondo_err rondo_ask(rondo_actor *from, rondo_actor *to,
-                                                   void *request, uint64_t tag,
-                                                   uint64_t timeout_ns);
+RONDO_API RONDO_NODISCARD enum rondo_err
+rondo_ask(rondo_actor *from, rondo_actor *to, void *request, uint64_t tag, uint64_t timeout_ns);
 
 /* Answers a request (given) with a message (given; NULL, or the request itself,
  * which then is an ordinary message).  True: the answer was sent.  False: it was
