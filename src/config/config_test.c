@@ -225,9 +225,8 @@ static const struct {
     {SOURCE("      delay:\n"), "r.yaml:6: caches.c.source.delay: found nothing: a value\n"},
     {CACHE("    writes: through\n"),
      "r.yaml:4: caches.c.writes: found \"through\": rondo " RONDO_VERSION " cannot do that yet\n"},
-    {CACHE("    stale_if_error: 1h\n    stale_while_revalidate: off\n"),
-     "r.yaml:4: caches.c.stale_if_error: found \"1h\": rondo " RONDO_VERSION
-     " cannot do that yet\n"},
+    {CACHE("    refresh_ahead: 20\n"), "r.yaml:4: caches.c.refresh_ahead: found \"20\": a share of "
+                                       "the entry's life, 1% to 99%, or off\n"},
 };
 
 static void test_each_mistake(void **state) {

@@ -85,6 +85,18 @@ static void test_values(void **state) {
     assert_non_null(read_cache("batch", "1001", &o));
 }
 
+static void test_what_is_lacking(void **state) {
+    (void)state;
+    struct rondo_config_option o = {.name = "x"};
+    assert_false(rondo_config_option_lacks(&o, "1h"));
+    o.lacking = "through";
+    assert_true(rondo_config_option_lacks(&o, "through"));
+    assert_false(rondo_config_option_lacks(&o, "memory"));
+    o.lacking = "";
+    assert_true(rondo_config_option_lacks(&o, "1h"));
+    assert_false(rondo_config_option_lacks(&o, "off"));
+}
+
 static void test_password_replaces(void **state) {
     (void)state;
     const struct rondo_config_option *row = rondo_config_option(RONDO_CONFIG_SERVER, "password");
@@ -135,6 +147,7 @@ int main(void) {
         cmocka_unit_test(test_rubbish_is_refused_by_all),
         cmocka_unit_test(test_off),
         cmocka_unit_test(test_values),
+        cmocka_unit_test(test_what_is_lacking),
         cmocka_unit_test(test_password_replaces),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_the_manual_has_every_row),
