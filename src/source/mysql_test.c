@@ -300,7 +300,7 @@ static void test_exact_keys(void **state) {
 
 /* ---------------------------------------------------------------------- writes --- */
 
-/* As in examples/mysql.yaml. */
+/* A client SETs an object with the names of the columns. */
 static void test_a_json_object_is_stored(void **state) {
     (void)state;
     const char *const pairs[] = {

@@ -63,12 +63,13 @@ void rondo_postgres_conn_cancel(struct rondo_postgres_conn *conn) {
 
 /* ----------------------------------------------------------------- errors --- */
 
-/* One line of what libpq says, without its end of line. */
+/* What libpq says, as one line: without its hints, which are indented, and with what
+ * it says of several hosts side by side. */
 static void say(struct rondo_source_error *why, const char *text) {
-    snprintf(why->text, sizeof why->text, "%s", text);
-    size_t len = strlen(why->text);
-    while (len && (why->text[len - 1] == '\n' || why->text[len - 1] == ' '))
-        why->text[--len] = '\0';
+    const char *hint = strstr(text, "\n\t");
+    int len = hint ? (int)(hint - text) : (int)strlen(text);
+    while (len && (text[len - 1] == '\n' || text[len - 1] == ' ')) len--;
+    snprintf(why->text, sizeof why->text, "%.*s", len, text);
     for (char *p = why->text; *p; p++)
         if (*p == '\n' || *p == '\t') *p = ' ';
 }

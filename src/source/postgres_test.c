@@ -266,7 +266,7 @@ static void test_many_by_another_equality(void **state) {
 
 /* ---------------------------------------------------------------------- writes --- */
 
-/* As in examples/postgres.yaml. */
+/* A client SETs an object with the names of the columns. */
 static void test_a_json_object_is_stored(void **state) {
     (void)state;
     const char *const pairs[] = {
