@@ -225,7 +225,9 @@ static enum rondo_err start_loader(rondo_runtime *rt, struct rondo_policy *polic
                                      .load_timeout_ns = opt->load_timeout_ns,
                                      .queue = opt->queue,
                                      .batch = opt->batch,
-                                     .max_value_bytes = opt->max_value_bytes};
+                                     .max_value_bytes = opt->max_value_bytes,
+                                     .breaker_failures = opt->breaker_failures,
+                                     .breaker_probe_ns = opt->breaker_probe_ns};
     return rondo_loader_new(rt, &o, &policy->loader);
 }
 
@@ -331,6 +333,7 @@ void rondo_cache_stats(rondo_cache *cache, struct rondo_cache_stats *out) {
         sum.queued = l.queued;
         sum.threads = l.threads;
         sum.busy = l.busy;
+        sum.breaker_open = l.breaker_open;
     }
     *out = sum;
 }

@@ -107,6 +107,7 @@ static void answer_fail(const struct rondo_load *load, size_t i, enum rondo_err 
         rondo_call_fail(call, err, text);
         return;
     }
+    if (call->n == 1) call->failed = err;
     struct rondo_landing *landing = place(call, i);
     if (landing) *landing = rondo_call_failure(call->opt->name, err, text);
 }
@@ -134,7 +135,7 @@ void rondo_call_reset(struct rondo_call *call) {
         call->answers[i] = (struct rondo_call_answer){0};
     }
     call->n = 0;
-    call->has_run = call->is_broken = false;
+    call->has_run = call->was_made = call->is_broken = false;
     call->failed = RONDO_OK;
     call->ignored = 0;
 }

@@ -38,6 +38,7 @@ struct rondo_call {
     struct rondo_load load; /* what the source sees */
     size_t n;
     bool has_run;
+    bool was_made;         /* the source was asked: the breaker let it through */
     bool is_broken;        /* the source reported its connection broken */
     enum rondo_err failed; /* of the whole call */
     uint32_t ignored;      /* answers that were not asked for, or came twice */

@@ -3,8 +3,10 @@
 
 #include "base/atomic.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/sync.h"
+#include "cache/breaker.h"
 #include "cache/call.h"
 
 enum { AUTO_THREADS_MAX = 16 };
@@ -18,8 +20,9 @@ struct rondo_loader {
     size_t batch;
     unsigned max_jobs;
 
-    uint32_t admitted; /* atomic: places taken in the queue */
-    bool is_closed;    /* atomic: set once */
+    uint32_t admitted;            /* atomic: places taken in the queue */
+    bool is_closed;               /* atomic: set once */
+    struct rondo_breaker breaker; /* noted under mu */
 
     struct rondo_mutex mu;
     /* guarded by mu */
@@ -70,6 +73,8 @@ static enum rondo_err connect(struct rondo_loader *l, struct thread *t,
 
 /* ------------------------------------------------------------ one job --- */
 
+static const char breaker_text[] = "the source failed too often; it is asked again soon";
+
 /* The next flights of the queue; one that is asked again goes alone. */
 static size_t take(struct rondo_loader *l, struct rondo_call *call) {
     size_t n = 0;
@@ -107,6 +112,11 @@ static void call_run(struct rondo_job *job, void *thread) {
     call->n = start(l, call, take(l, call));
     if (call->n == 0) return;
     rondo_call_prepare(call);
+    call->was_made = rondo_breaker_passes(&l->breaker, rondo_runtime_now_ns(l->rt));
+    if (!call->was_made) {
+        rondo_call_fail(call, RONDO_ERR_CONNECT, breaker_text);
+        return;
+    }
     struct thread once = {0}; /* there was no memory for the thread's own */
     struct thread *t = thread ? thread : &once;
     struct rondo_source_error why = {""};
@@ -138,12 +148,14 @@ static void land_all(struct rondo_loader *l, struct rondo_call *call, struct ron
     }
 }
 
-static void count_call(struct rondo_loader *l, struct rondo_call *call) {
-    rondo_mutex_lock(&l->mu);
-    if (call->n) l->calls++;
-    l->loads += call->n;
+/* Counts a call that was made; true if the breaker opened or closed by it. */
+static bool count_call(struct rondo_loader *l, const struct rondo_call *call)
+    RONDO_REQUIRES(l->mu) {
     l->ignored += call->ignored;
-    rondo_mutex_unlock(&l->mu);
+    if (!call->was_made) return false;
+    l->calls++;
+    l->loads += call->n;
+    return rondo_breaker_note(&l->breaker, call->failed != RONDO_OK, rondo_runtime_now_ns(l->rt));
 }
 
 static void enqueue(struct rondo_loader *l, struct rondo_list *flights);
@@ -155,7 +167,7 @@ static void call_done(struct rondo_job *job, enum rondo_err err) {
     struct rondo_list again;
     rondo_list_init(&again);
     /* Before the answers go out: who has one and reads the counts finds its load. */
-    count_call(l, call);
+    bool failed = call->failed != RONDO_OK, has_turned = count_call(l, call);
     land_all(l, call, &again);
 
     rondo_mutex_lock(&l->mu);
@@ -167,6 +179,9 @@ static void call_done(struct rondo_job *job, enum rondo_err err) {
     l->jobs--;
     rondo_list_push_back(&l->idle_calls, &call->idle);
     rondo_mutex_unlock(&l->mu);
+    if (has_turned)
+        rondo_log(RONDO_LOG_WARN, "cache %s: the breaker %s", l->opt.name,
+                  failed ? "opens: the source failed too often" : "closes: the source answers");
     enqueue(l, &again);
 }
 
@@ -265,8 +280,9 @@ void rondo_loader_promote(struct rondo_loader *l, const struct rondo_flight *f) 
     rondo_mutex_unlock(&l->mu);
 }
 
-enum rondo_err rondo_loader_admit(struct rondo_loader *l, uint32_t n) {
+enum rondo_err rondo_loader_admit(struct rondo_loader *l, uint32_t n, uint64_t now_ns) {
     if (rondo_load_acquire(&l->is_closed)) return RONDO_ERR_CLOSED; /* partner: close */
+    if (!rondo_breaker_admits(&l->breaker, now_ns)) return RONDO_ERR_CONNECT;
     /* Relaxed: a bound, not a hand-over; partners are take and the like. */
     uint32_t now = rondo_add_relaxed(&l->admitted, n) + n;
     if (now <= l->opt.queue) return RONDO_OK;
@@ -327,6 +343,7 @@ static void init(struct rondo_loader *l, rondo_runtime *rt, const struct rondo_l
                                               .run = call_run,
                                               .done = call_done,
                                               .arg = l};
+    rondo_breaker_init(&l->breaker, o->breaker_failures, o->breaker_probe_ns);
     rondo_mutex_init(&l->mu);
     rondo_list_init(&l->queue);
     rondo_list_init(&l->background);
@@ -389,6 +406,7 @@ void rondo_loader_stats(struct rondo_loader *l, struct rondo_loader_stats *out) 
                                        .answers_ignored = l->ignored,
                                        .queued = l->n_queue,
                                        .threads = pool.threads,
-                                       .busy = l->busy};
+                                       .busy = l->busy,
+                                       .breaker_open = rondo_breaker_is_open(&l->breaker)};
     rondo_mutex_unlock(&l->mu);
 }

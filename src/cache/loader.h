@@ -54,6 +54,8 @@ struct rondo_loader_options {
     uint64_t load_timeout_ns; /* told to the source; the host keeps the deadline */
     uint32_t queue, batch;
     uint64_t max_value_bytes;
+    uint32_t breaker_failures;
+    uint64_t breaker_probe_ns;
 };
 
 /* Errors: NOMEM, INVALID, SYSTEM. */
@@ -68,8 +70,9 @@ void rondo_loader_close(struct rondo_loader *l);
 void rondo_loader_free(struct rondo_loader *l);
 
 /* Keeps `n` places in the queue, all or none; each is to be used by one submit
- * or given back.  Errors: FULL, CLOSED. */
-RONDO_NODISCARD enum rondo_err rondo_loader_admit(struct rondo_loader *l, uint32_t n);
+ * or given back.  Errors: FULL, CLOSED, CONNECT (the breaker is open). */
+RONDO_NODISCARD enum rondo_err rondo_loader_admit(struct rondo_loader *l, uint32_t n,
+                                                  uint64_t now_ns);
 /* A place for a flight that must not be refused. */
 void rondo_loader_admit_always(struct rondo_loader *l, uint32_t n);
 void rondo_loader_give_back(struct rondo_loader *l, uint32_t n);
@@ -91,7 +94,7 @@ void rondo_landing_release(struct rondo_landing *landing);
 
 struct rondo_loader_stats {
     uint64_t loads, calls, answers_ignored;
-    uint64_t queued, threads, busy;
+    uint64_t queued, threads, busy, breaker_open;
 };
 void rondo_loader_stats(struct rondo_loader *l, struct rondo_loader_stats *out);
 

@@ -113,18 +113,26 @@ static struct rondo_waiter *waiter_for(const struct rondo_spot *at, const struct
 static enum rondo_err admit(const struct rondo_spot *at) {
     if (!rondo_pattern_match(&at->policy->pattern, rondo_spot_bytes(at), NULL))
         return RONDO_ERR_INVALID;
-    return rondo_loader_admit(at->policy->loader, 1);
+    return rondo_loader_admit(at->policy->loader, 1, at->now_ns);
 }
 
 static enum rondo_outcome refuse(const struct rondo_spot *at, struct rondo_answer *answer,
-                                 enum rondo_err err) {
+                                 enum rondo_err err) RONDO_REQUIRES(at->shard->mu) {
     if (err == RONDO_ERR_FULL) return shed(at, answer, RONDO_TEXT_QUEUE);
     if (err == RONDO_ERR_INVALID) return fail(at, answer, err, RONDO_TEXT_NO_MATCH);
+    if (err == RONDO_ERR_CONNECT) {
+        *answer = rondo_shard_or_stale_locked(
+            at->shard, part_of(at), at->hash, at->key, rondo_ms_of(at->now_ns),
+            rondo_policy_failure(at->policy, err, RONDO_TEXT_BREAKER));
+        part_of(at)->stats.stale_hits += answer->is_stale;
+        return answer->outcome;
+    }
     return fail(at, answer, RONDO_ERR_CLOSED, RONDO_TEXT_CLOSED);
 }
 
 static enum rondo_outcome lead(const struct rondo_spot *at, const struct rondo_read *read,
-                               struct rondo_answer *answer, struct rondo_after *after) {
+                               struct rondo_answer *answer, struct rondo_after *after)
+    RONDO_REQUIRES(at->shard->mu) {
     enum rondo_err err = admit(at);
     if (err) return refuse(at, answer, err);
     struct rondo_waiter *w = waiter_for(at, read);

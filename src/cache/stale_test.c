@@ -255,6 +255,45 @@ static void test_T4_stale_if_time_is_up(void **state) {
     test_end(&t);
 }
 
+static void test_R8_the_breaker_spares_the_source_and_probes_close_it(void **state) {
+    (void)state;
+    struct rondo_cache_options o = test_options(&t);
+    o.stale_if_error_ns = 3600 * RONDO_SEC;
+    o.breaker_failures = 3;
+    begin(o);
+    t.source.fail = RONDO_ERR_CONNECT;
+    seconds(200);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(got("k").outcome, RONDO_PENDING);
+        test_advance(&t, RONDO_MS);
+    }
+    assert_int_equal(test_stats(&t).breaker_open, 1);
+    assert_int_equal(t.source.calls, 4);
+    assert_true(got("k").is_stale); /* at once */
+    struct test_answer a = got("other");
+    assert_int_equal(a.err, RONDO_ERR_CONNECT);
+    assert_string_equal(a.text, "test the source failed too often; it is asked again soon");
+    seconds(1);
+    for (int i = 0; i < 5; i++) {
+        char key[8];
+        snprintf(key, sizeof key, "p%d", i);
+        assert_int_equal(got(key).outcome, RONDO_PENDING);
+    }
+    test_advance(&t, RONDO_MS);
+    assert_int_equal(t.source.calls, 5); /* one of them was the probe */
+    seconds(1);
+    assert_int_equal(got("k").outcome, RONDO_VALUE); /* 2 s this time */
+    t.source.fail = RONDO_OK;
+    seconds(1);
+    (void)got("k");
+    seconds(1);
+    assert_int_equal(test_stats(&t).breaker_open, 0);
+    assert_false(got("k").is_stale);
+    assert_int_equal(got("other").outcome, RONDO_PENDING);
+    seconds(1);
+    test_end(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_T3_a_late_access_refreshes_in_the_background, setup),
@@ -267,6 +306,7 @@ int main(void) {
         cmocka_unit_test_setup(test_T4_stale_while_revalidate, setup),
         cmocka_unit_test_setup(test_T4_stale_if_error, setup),
         cmocka_unit_test_setup(test_T4_stale_if_time_is_up, setup),
+        cmocka_unit_test_setup(test_R8_the_breaker_spares_the_source_and_probes_close_it, setup),
     };
     return cmocka_run_group_tests_name("stale", tests, NULL, NULL);
 }
