@@ -11,7 +11,7 @@
 #include <yaml.h>
 
 struct level {
-    struct rondo_yaml *node;
+    struct rondo_yaml *node = NULL;
     struct rondo_yaml **tail; /* where its next child goes */
     size_t n_children;
 };
@@ -135,7 +135,7 @@ static enum rondo_err on_scalar(struct reader *r, const yaml_event_t *e) {
     if (err) return err;
     if (strlen(text) != e->data.scalar.length) return refuse(r, line, "found a NUL character");
     if (awaits_key(r)) return on_key(r, text, line);
-    struct rondo_yaml *node;
+    struct rondo_yaml *node = NULL;
     err = add(r, RONDO_YAML_SCALAR, line, &node);
     if (err || is_null(text, e->data.scalar.style)) return err;
     node->text = rondo_strdup(text);
@@ -156,7 +156,7 @@ static enum rondo_err on_start(struct reader *r, enum rondo_yaml_kind kind, cons
                       map ? "map" : "list");
     if (r->depth == RONDO_YAML_DEPTH_MAX)
         return refuse(r, line, "nested deeper than %d levels", RONDO_YAML_DEPTH_MAX);
-    struct rondo_yaml *node;
+    struct rondo_yaml *node = NULL;
     err = add(r, kind, line, &node);
     if (err) return err;
     r->levels[r->depth++] = (struct level){node, &node->child, 0};
