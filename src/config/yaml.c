@@ -11,7 +11,7 @@
 #include <yaml.h>
 
 struct level {
-    struct rondo_yaml *node = NULL;
+    struct rondo_yaml *node;
     struct rondo_yaml **tail; /* where its next child goes */
     size_t n_children;
 };
