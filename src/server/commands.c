@@ -41,8 +41,8 @@ enum rondo_err rondo_commands_init(struct rondo_commands *c) {
     c->index = rondo_zalloc(c->cap * sizeof(const struct rondo_command *));
     if (!c->index) return RONDO_ERR_NOMEM;
 
-    for (size_t i = 0; i < c->n; i++) {
-        const struct rondo_command *command = rondo_commands_at(i);
+    const struct rondo_command *command;
+    for (size_t i = 0; (command = rondo_commands_at(i)) != NULL; i++) {
         size_t at = hash_name(slice_of(command->name)) & (c->cap - 1);
         while (c->index[at]) at = (at + 1) & (c->cap - 1);
         c->index[at] = command;
