@@ -6,12 +6,15 @@
 # the root of the source tree and made it the current directory.
 
 # What each job needs, as Debian packages. libc6-dev is named because gcc only
-# recommends it; llvm gives the sanitizers' reports their function names.
+# recommends it; llvm gives the sanitizers' reports their function names. The
+# sources that talk to servers are built if their libraries are there; their tests
+# start servers of their own, so the servers' programs are needed, not their daemons.
 # shellcheck disable=SC2034
 {
-build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libyaml-dev libsqlite3-dev libjansson-dev"
+build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libyaml-dev libsqlite3-dev libjansson-dev libcurl4-openssl-dev"
 demo_packages="redis-tools sqlite3"
 test_packages="g++ libcmocka-dev clang-format locales python3 redis-tools sqlite3 libpq-dev libmariadb-dev postgresql mariadb-server"
+source_packages="libpq-dev libmariadb-dev libcurl4-openssl-dev postgresql-15 mariadb-server-core"
 clang_packages="clang libclang-rt-14-dev llvm"
 }
 

@@ -7,7 +7,10 @@
 set -eu
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
-"$2" -S "$1/examples/plugin" -B "$build" -DCMAKE_C_COMPILER="$3" \
+# cmake's own default needs make, which may be absent.
+generator=
+[ -n "${CMAKE_GENERATOR:-}" ] || ! command -v ninja >/dev/null || generator=-GNinja
+"$2" $generator -S "$1/examples/plugin" -B "$build" -DCMAKE_C_COMPILER="$3" \
     -DRONDO_INCLUDE_DIR="$1/include" -DCMAKE_C_FLAGS=-Werror >"$build/log" 2>&1 &&
     "$2" --build "$build" >>"$build/log" 2>&1 || {
     cat "$build/log"
