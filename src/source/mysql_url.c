@@ -167,7 +167,9 @@ enum rondo_err rondo_mysql_url_parse(const char *text, struct rondo_mysql_url *o
         rest.at++;
         err = parse_options(rest, out, wrong);
     }
-    return err;
+    /* The library would take any certificate then. */
+    *wrong = err ? *wrong : "tls=verify needs ca=PATH";
+    return !err && out->tls == RONDO_MYSQL_TLS_VERIFY && !out->ca ? RONDO_ERR_CONFIG : err;
 }
 
 void rondo_mysql_url_fini(struct rondo_mysql_url *url) {

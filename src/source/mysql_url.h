@@ -9,7 +9,7 @@
  *     socket=PATH           the server's unix socket, in place of host and port
  *     tls=off|require|verify  default off; require encrypts, verify also checks the
  *                           certificate and the name in it
- *     ca=PATH               the certificates to check against
+ *     ca=PATH               the certificates to check against; verify needs it
  */
 #ifndef RONDO_SOURCE_MYSQL_URL_H
 #define RONDO_SOURCE_MYSQL_URL_H

@@ -66,6 +66,7 @@ static void test_mistakes(void **state) {
     check_wrong("mysql://a%00b@db", shape);
     check_wrong("mysql://db/x%", shape);
     check_wrong("mysql://db?color=red", "its options are socket, tls and ca");
+    check_wrong("mysql://db?tls=verify", "tls=verify needs ca=PATH");
     check_wrong("mysql://db?tls=yes", "tls is off, require or verify");
 }
 
