@@ -254,16 +254,22 @@ RONDO_API uint64_t rondo_keyspace_size(rondo_keyspace *ks, unsigned space);
  * Runs `fn` with the shards of all `keys` locked, in ascending order; the only
  * place that holds two.  `loaded[i]` is what a read of keys[i] came to before
  * (NULL: none); it is used where memory has lost the key since.  Inside, `fn`
- * uses rondo_txn_* on the given keys only.
+ * uses rondo_txn_* on the given keys only and calls nothing else of rondo's.
+ * Errors: NOMEM, TOO_LARGE (a key); `fn` was not called then.
  */
 typedef struct rondo_txn rondo_txn;
 typedef void (*rondo_txn_fn)(void *arg, rondo_txn *txn);
-void rondo_keyspace_txn(rondo_keyspace *ks, const struct rondo_key *keys, size_t n,
-                        const struct rondo_answer *loaded, rondo_txn_fn fn, void *arg);
-enum rondo_outcome rondo_txn_get(rondo_txn *txn, size_t i, struct rondo_slice *out);
-enum rondo_err rondo_txn_put(rondo_txn *txn, size_t i, struct rondo_slice value,
-                             const struct rondo_write *write);
-bool rondo_txn_delete(rondo_txn *txn, size_t i);
+RONDO_API RONDO_NODISCARD enum rondo_err rondo_keyspace_txn(rondo_keyspace *ks,
+                                                            const struct rondo_key *keys, size_t n,
+                                                            const struct rondo_answer *loaded,
+                                                            rondo_txn_fn fn, void *arg);
+/* VALUE (the bytes are lent until `fn` returns) or ABSENT. */
+RONDO_API enum rondo_outcome rondo_txn_get(rondo_txn *txn, size_t i, struct rondo_slice *out);
+/* Errors: NOT_FOUND (a condition in `write` was not met), REFUSED, TOO_LARGE, NOMEM. */
+RONDO_API enum rondo_err rondo_txn_put(rondo_txn *txn, size_t i, struct rondo_slice value,
+                                       const struct rondo_write *write);
+/* True if there was a value. */
+RONDO_API bool rondo_txn_delete(rondo_txn *txn, size_t i);
 
 /* -------------------------------------------------------- open and close --- */
 

@@ -114,6 +114,20 @@ static void wait_for(struct wait *w, const struct rondo_spot *at, uint64_t until
     rondo_mutex_unlock(&w->mu);
 }
 
+static bool is_over(struct wait *w) {
+    rondo_mutex_lock(&w->mu);
+    bool is_over = w->is_over;
+    rondo_mutex_unlock(&w->mu);
+    return is_over;
+}
+
+/* A thread of the cache's own pool must not wait for the others, who may all be
+ * waiting likewise: it makes the calls itself. */
+static void help(struct wait *w, struct rondo_loader *loader) {
+    while (rondo_loader_is_inside(loader) && !is_over(w) && rondo_loader_help(loader)) {
+    }
+}
+
 static uint64_t grace(uint64_t wait_ns) {
     return wait_ns == RONDO_OFF ? UINT64_MAX / 2 : rondo_deadline(wait_ns, 50 * RONDO_MS);
 }
@@ -131,6 +145,7 @@ enum rondo_outcome rondo_cache_get_wait(rondo_cache *cache, const struct rondo_k
     rondo_cond_init(&w.cond);
     struct rondo_answer first;
     if (rondo_shard_get(&at, &mine, &first) == RONDO_PENDING) {
+        help(&w, cache->policy.loader);
         uint64_t wait_ns = mine.wait_ns ? mine.wait_ns : cache->policy.opt.wait_ns;
         wait_for(&w, &at, rondo_deadline(rondo_clock_now(&rondo_clock_real), grace(wait_ns)));
     } else {

@@ -100,7 +100,7 @@ void rondo_flights_remove(struct rondo_flights *t, struct rondo_flight *f) {
     t->count--;
 }
 
-static bool is_of(const struct rondo_flight *f, uint64_t hash, const struct rondo_key *key) {
+bool rondo_flight_is_of(const struct rondo_flight *f, uint64_t hash, const struct rondo_key *key) {
     return f->hash == hash && f->space == key->space &&
            rondo_slice_eq(rondo_flight_key(f), rondo_slice_of(key->data, key->len));
 }
@@ -108,7 +108,7 @@ static bool is_of(const struct rondo_flight *f, uint64_t hash, const struct rond
 #define FOREACH_OF_KEY(t, hash, key, f)                                                            \
     if ((t)->count > 0) RONDO_LIST_FOREACH(bucket((t), (hash)), f##_node)                          \
     for (struct rondo_flight *f = RONDO_LIST_ENTRY(f##_node, struct rondo_flight, chain);          \
-         f && is_of(f, (hash), (key)); f = NULL)
+         f && rondo_flight_is_of(f, (hash), (key)); f = NULL)
 
 struct rondo_flight *rondo_flights_find(const struct rondo_flights *t, uint64_t hash,
                                         const struct rondo_key *key, uint32_t epoch) {

@@ -64,6 +64,8 @@ static inline struct rondo_slice rondo_flight_client(const struct rondo_flight *
     return (struct rondo_slice){f->bytes + f->key_len, f->client_len};
 }
 
+bool rondo_flight_is_of(const struct rondo_flight *f, uint64_t hash, const struct rondo_key *key);
+
 /* A flight that nobody waits for, on no table; NULL when out of memory. */
 struct rondo_flight *rondo_flight_new(uint64_t hash, const struct rondo_key *key,
                                       struct rondo_slice client);

@@ -73,6 +73,9 @@ static enum rondo_err connect(struct rondo_loader *l, struct thread *t,
 
 /* ------------------------------------------------------------ one job --- */
 
+/* The call that this thread is inside of: a source that calls back is known by it. */
+static _Thread_local const struct rondo_call *inside;
+
 static const char breaker_text[] = "the source failed too often; it is asked again soon";
 
 /* The next flights of the queue; one that is asked again goes alone. */
@@ -125,7 +128,10 @@ static void call_run(struct rondo_job *job, void *thread) {
         rondo_call_fail(call, err, why.text[0] ? why.text : rondo_err_text(err));
         return;
     }
+    const struct rondo_call *outer = inside;
+    inside = call;
     l->opt.source.ops->load(t->connection, &call->load);
+    inside = outer;
     if (call->is_broken || t == &once) disconnect(l, t);
 }
 
@@ -148,14 +154,20 @@ static void land_all(struct rondo_loader *l, struct rondo_call *call, struct ron
     }
 }
 
-/* Counts a call that was made; true if the breaker opened or closed by it. */
-static bool count_call(struct rondo_loader *l, const struct rondo_call *call)
-    RONDO_REQUIRES(l->mu) {
+/* Counts a call that was made and tells the breaker how it ended. */
+static void count_call(struct rondo_loader *l, const struct rondo_call *call) {
+    bool failed = call->failed != RONDO_OK, has_turned = false;
+    rondo_mutex_lock(&l->mu);
     l->ignored += call->ignored;
-    if (!call->was_made) return false;
-    l->calls++;
-    l->loads += call->n;
-    return rondo_breaker_note(&l->breaker, call->failed != RONDO_OK, rondo_runtime_now_ns(l->rt));
+    if (call->was_made) {
+        l->calls++;
+        l->loads += call->n;
+        has_turned = rondo_breaker_note(&l->breaker, failed, rondo_runtime_now_ns(l->rt));
+    }
+    rondo_mutex_unlock(&l->mu);
+    if (has_turned)
+        rondo_log(RONDO_LOG_WARN, "cache %s: the breaker %s", l->opt.name,
+                  failed ? "opens: the source failed too often" : "closes: the source answers");
 }
 
 static void enqueue(struct rondo_loader *l, struct rondo_list *flights);
@@ -167,7 +179,7 @@ static void call_done(struct rondo_job *job, enum rondo_err err) {
     struct rondo_list again;
     rondo_list_init(&again);
     /* Before the answers go out: who has one and reads the counts finds its load. */
-    bool failed = call->failed != RONDO_OK, has_turned = count_call(l, call);
+    count_call(l, call);
     land_all(l, call, &again);
 
     rondo_mutex_lock(&l->mu);
@@ -179,9 +191,6 @@ static void call_done(struct rondo_job *job, enum rondo_err err) {
     l->jobs--;
     rondo_list_push_back(&l->idle_calls, &call->idle);
     rondo_mutex_unlock(&l->mu);
-    if (has_turned)
-        rondo_log(RONDO_LOG_WARN, "cache %s: the breaker %s", l->opt.name,
-                  failed ? "opens: the source failed too often" : "closes: the source answers");
     enqueue(l, &again);
 }
 
@@ -205,6 +214,37 @@ static struct rondo_call *next_call(struct rondo_loader *l) {
     }
     rondo_mutex_unlock(&l->mu);
     return call;
+}
+
+bool rondo_loader_is_inside(const struct rondo_loader *l) {
+    return inside && inside->arg == l;
+}
+
+bool rondo_loader_asks_for(const struct rondo_loader *l, uint64_t hash,
+                           const struct rondo_key *key) {
+    if (!rondo_loader_is_inside(l)) return false;
+    for (size_t i = 0; i < inside->n; i++)
+        if (rondo_flight_is_of(inside->flights[i], hash, key)) return true;
+    return false;
+}
+
+bool rondo_loader_help(struct rondo_loader *l) {
+    struct rondo_call *call = NULL;
+    rondo_mutex_lock(&l->mu);
+    if (l->n_queue > 0) {
+        struct rondo_list *node = rondo_list_pop_front(&l->idle_calls);
+        call =
+            node ? RONDO_LIST_ENTRY(node, struct rondo_call, idle) : rondo_call_new(&l->call_opt);
+    }
+    if (call) {
+        l->jobs++;
+        l->starting++;
+    }
+    rondo_mutex_unlock(&l->mu);
+    if (!call) return false;
+    call_run(&call->job, NULL);
+    call_done(&call->job, RONDO_OK);
+    return true;
 }
 
 static void put_back(struct rondo_loader *l, struct rondo_call *call) {

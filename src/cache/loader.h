@@ -87,6 +87,15 @@ void rondo_loader_promote(struct rondo_loader *l, const struct rondo_flight *f);
  * Given: a closed loader lands them at once. */
 void rondo_loader_submit(struct rondo_loader *l, struct rondo_list *flights);
 
+/* On a thread that is inside a call of this loader: whether that call asks for
+ * this key; whether it is inside one at all.  Elsewhere false. */
+bool rondo_loader_asks_for(const struct rondo_loader *l, uint64_t hash,
+                           const struct rondo_key *key);
+bool rondo_loader_is_inside(const struct rondo_loader *l);
+/* Makes the next call here and now, on a connection of its own; false if there
+ * is none to be made (or no memory). */
+bool rondo_loader_help(struct rondo_loader *l);
+
 /* A landing that fails, its text "<cache> <text>" on one line. */
 struct rondo_landing rondo_loader_failure(const struct rondo_loader *l, enum rondo_err err,
                                           const char *text);

@@ -224,6 +224,64 @@ static void test_an_update_without_memory_changes_nothing(void **state) {
     }
 }
 
+/* -------------------------------------------------------------- transaction --- */
+
+static enum rondo_outcome txn_outcomes[4];
+static char txn_seen[4][8];
+
+static void txn_note(rondo_txn *txn, size_t i) {
+    struct rondo_slice v = {NULL, 0};
+    txn_outcomes[i] = rondo_txn_get(txn, i, &v);
+    memset(txn_seen[i], 0, sizeof txn_seen[i]);
+    if (v.len) memcpy(txn_seen[i], v.data, v.len);
+}
+
+static void move_a_to_b(void *arg, rondo_txn *txn) {
+    struct rondo_slice v;
+    (void)arg;
+    RONDO_CHECK(rondo_txn_get(txn, 0, &v) == RONDO_VALUE);
+    RONDO_CHECK(rondo_txn_put(txn, 1, v, NULL) == RONDO_OK);
+    RONDO_CHECK(rondo_txn_delete(txn, 0));
+    for (size_t i = 0; i < 4; i++) txn_note(txn, i);
+}
+
+static void test_a_transaction_sees_what_was_loaded_and_its_own_changes(void **state) {
+    (void)state;
+    struct rondo_key keys[] = {test_key("a"), test_key("b"), test_key("a"), test_key("d")};
+    struct rondo_answer loaded[4] = {{.outcome = RONDO_VALUE, .value = {"1", 1, NULL}},
+                                     {.outcome = RONDO_ABSENT},
+                                     {.outcome = RONDO_VALUE, .value = {"1", 1, NULL}},
+                                     {.outcome = RONDO_VALUE, .value = {"4", 1, NULL}}};
+    test_put(&t, "d", "new", (struct rondo_write){0});
+    assert_int_equal(rondo_keyspace_txn(t.cache->ks, keys, 4, loaded, move_a_to_b, NULL), RONDO_OK);
+    assert_int_equal(txn_outcomes[0], RONDO_ABSENT);
+    assert_string_equal(txn_seen[1], "1");
+    assert_int_equal(txn_outcomes[2], RONDO_ABSENT); /* the same key again */
+    assert_string_equal(txn_seen[3], "new");         /* memory goes before what was loaded */
+    assert_string_equal(test_peek(&t, "b").text, "1");
+    assert_int_equal(test_peek(&t, "a").outcome, RONDO_ABSENT);
+}
+
+static void test_a_transaction_supersedes_loads(void **state) {
+    (void)state;
+    struct rondo_key keys[] = {test_key("a"), test_key("b"), test_key("a"), test_key("d")};
+    struct test_answer ignored;
+    t.source.delay_ns = RONDO_SEC;
+    test_put(&t, "a", "1", (struct rondo_write){0});
+    (void)test_get(&t, "b", 1, &ignored);
+    test_advance(&t, RONDO_MS);
+    assert_int_equal(rondo_keyspace_txn(t.cache->ks, keys, 4, NULL, move_a_to_b, NULL), RONDO_OK);
+    test_advance(&t, 2 * RONDO_SEC);
+    assert_string_equal(t.answers[0].text, "b=1");
+    assert_string_equal(test_peek(&t, "b").text, "1");
+    for (uint64_t n = 1; n <= 2; n++) {
+        rondo_mem_fail_nth(n);
+        assert_int_equal(rondo_keyspace_txn(t.cache->ks, keys, 4, NULL, move_a_to_b, NULL),
+                         RONDO_ERR_NOMEM);
+        rondo_mem_fail_nth(0);
+    }
+}
+
 int main(void) {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
     const struct CMUnitTest tests[] = {
@@ -235,6 +293,8 @@ int main(void) {
         TEST(test_R5_an_update_of_an_absent_key_loads_first),
         TEST(test_R5_an_update_whose_load_fails_does_nothing),
         TEST(test_an_update_without_memory_changes_nothing),
+        TEST(test_a_transaction_sees_what_was_loaded_and_its_own_changes),
+        TEST(test_a_transaction_supersedes_loads),
     };
 #undef TEST
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);

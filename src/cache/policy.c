@@ -26,6 +26,7 @@ static const char *const texts[RONDO_TEXT_COUNT_] = {
     [RONDO_TEXT_QUEUE] = "too many loads are waiting",
     [RONDO_TEXT_WAITERS] = "too many wait for this key",
     [RONDO_TEXT_CLOSED] = "is closed",
+    [RONDO_TEXT_DEADLOCK] = "the source asked for the key that it is loading",
     [RONDO_TEXT_BREAKER] = "the source failed too often; it is asked again soon",
     [RONDO_TEXT_NOMEM] = "out of memory",
     [RONDO_TEXT_NO_MATCH] = "does not claim this key",

@@ -25,7 +25,8 @@ enum rondo_policy_text {
     RONDO_TEXT_QUEUE,   /* too many loads wait */
     RONDO_TEXT_WAITERS, /* too many wait for this key */
     RONDO_TEXT_CLOSED,
-    RONDO_TEXT_BREAKER, /* the source is spared for a while */
+    RONDO_TEXT_DEADLOCK, /* the source asks for what it is loading */
+    RONDO_TEXT_BREAKER,  /* the source is spared for a while */
     RONDO_TEXT_NOMEM,
     RONDO_TEXT_NO_MATCH, /* the key is not of this cache's pattern */
     RONDO_TEXT_KEY,      /* the key is too long */

@@ -533,6 +533,57 @@ static void test_R12_a_third_load_waits_for_a_superseded_call(void **state) {
     test_end(&t);
 }
 
+static struct test_answer inner;
+
+/* Needs another key for each one that it loads: "a" needs "b". */
+static void ask_back(struct test_source *s, const struct rondo_load *load) {
+    char key[8] = {0};
+    memcpy(key, load->keys[0].key.data, load->keys[0].key.len);
+    if (key[0] != 'c') {
+        key[0]++;
+        struct rondo_key k = test_key(key);
+        struct rondo_answer a;
+        (void)rondo_cache_get_wait(t.cache, &k, NULL, &a);
+        inner = test_note(&a);
+    }
+    test_source_answer(s, load, 0);
+}
+
+static void test_R14_a_blocking_get_of_the_source_loads_on_its_own_thread(void **state) {
+    (void)state;
+    struct rondo_cache_options o = test_options(&t);
+    o.threads.kind = RONDO_THREADS_NONE; /* nobody else could */
+    begin(o);
+    t.source.script = ask_back;
+    get("a", 1);
+    test_advance(&t, RONDO_SEC);
+    assert_int_equal(t.n_answers, 1);
+    assert_int_equal(t.source.calls, 3);
+    assert_memory_equal(inner.text, "b=", 2);
+    assert_int_equal(test_peek(&t, "c").outcome, RONDO_VALUE);
+    test_end(&t);
+}
+
+static void ask_itself(struct test_source *s, const struct rondo_load *load) {
+    char key[8] = {0};
+    memcpy(key, load->keys[0].key.data, load->keys[0].key.len);
+    inner = got(key);
+    test_source_answer(s, load, 0);
+}
+
+static void test_R14_a_source_that_asks_for_its_own_key_is_refused(void **state) {
+    (void)state;
+    begin(test_options(&t));
+    t.source.script = ask_itself;
+    get("k", 1);
+    test_advance(&t, RONDO_SEC);
+    assert_int_equal(inner.outcome, RONDO_FAILED);
+    assert_int_equal(inner.err, RONDO_ERR_DEADLOCK);
+    assert_string_equal(inner.text, "test the source asked for the key that it is loading");
+    assert_int_equal(t.answers[0].outcome, RONDO_VALUE);
+    test_end(&t);
+}
+
 static void note_client(struct test_source *s, const struct rondo_load *load) {
     struct rondo_slice client = load->keys[0].client;
     memcpy(s->client, client.data, client.len);
@@ -699,6 +750,9 @@ int main(void) {
                                setup),
         cmocka_unit_test_setup(test_R12_a_flush_supersedes, setup),
         cmocka_unit_test_setup(test_R12_a_third_load_waits_for_a_superseded_call, setup),
+        cmocka_unit_test_setup(test_R14_a_blocking_get_of_the_source_loads_on_its_own_thread,
+                               setup),
+        cmocka_unit_test_setup(test_R14_a_source_that_asks_for_its_own_key_is_refused, setup),
         cmocka_unit_test_setup(test_R17_the_callers_name_reaches_the_source, setup),
         cmocka_unit_test_setup(test_T1_life_counts_from_the_end_of_the_load, setup),
         cmocka_unit_test_setup(test_T1_a_writes_own_time_is_exact, setup),

@@ -240,6 +240,8 @@ static enum rondo_outcome load_locked(const struct rondo_spot *at, const struct 
     RONDO_REQUIRES(at->shard->mu) {
     struct rondo_shard *s = at->shard;
     if (part_of(at)->is_closed) return fail(at, answer, RONDO_ERR_CLOSED, RONDO_TEXT_CLOSED);
+    if (RONDO_UNLIKELY(rondo_loader_asks_for(at->policy->loader, at->hash, at->key)))
+        return fail(at, answer, RONDO_ERR_DEADLOCK, RONDO_TEXT_DEADLOCK);
     struct rondo_flight *f =
         rondo_flights_find(&s->flights, at->hash, at->key, s->epochs[at->key->space]);
     enum rondo_outcome outcome =

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A transaction holds the locks of all shards that its keys live in, taken in
+ * ascending order: the only place that holds two.  What follows from its changes
+ * is collected per shard and done after all locks are released.
+ */
+#include "base/buf.h"
+#include "base/mem.h"
+#include "cache/keyspace.h"
+#include "cache/shard_internal.h"
+
+struct item {
+    struct rondo_spot at;
+    size_t shard;              /* index into txn.shards */
+    struct rondo_slice loaded; /* data NULL: nothing */
+    bool is_changed;           /* by this transaction: what was loaded is out of date */
+};
+
+struct locked {
+    struct rondo_shard *shard;
+    struct rondo_after after;
+};
+
+struct rondo_txn {
+    struct item *items;
+    size_t n;
+    struct locked *shards; /* ascending, each once */
+    size_t n_shards;
+};
+
+static int by_address(const void *a, const void *b) {
+    const struct locked *x = a, *y = b;
+    return (x->shard > y->shard) - (x->shard < y->shard);
+}
+
+static void sort_shards(struct rondo_txn *txn) {
+    qsort(txn->shards, txn->n, sizeof *txn->shards, by_address);
+    for (size_t i = 0; i < txn->n; i++)
+        if (txn->n_shards == 0 || txn->shards[txn->n_shards - 1].shard != txn->shards[i].shard)
+            txn->shards[txn->n_shards++].shard = txn->shards[i].shard;
+    for (size_t i = 0; i < txn->n_shards; i++) rondo_after_init(&txn->shards[i].after);
+    for (size_t i = 0; i < txn->n; i++)
+        for (size_t s = 0; s < txn->n_shards; s++)
+            if (txn->shards[s].shard == txn->items[i].at.shard) txn->items[i].shard = s;
+}
+
+static void fill_in(struct rondo_txn *txn, rondo_keyspace *ks, const struct rondo_key *keys,
+                    const struct rondo_answer *loaded) {
+    uint64_t now_ns = rondo_runtime_now_ns(ks->shards.rt);
+    for (size_t i = 0; i < txn->n; i++) {
+        struct item *item = &txn->items[i];
+        rondo_cache *cache = rondo_keyspace_route(ks, rondo_slice_of(keys[i].data, keys[i].len));
+        if (!cache) cache = ks->caches[0];
+        rondo_keyspace_spot(ks, &cache->policy, &keys[i], now_ns, &item->at);
+        if (loaded && loaded[i].outcome == RONDO_VALUE)
+            item->loaded = rondo_slice_of(loaded[i].value.data, loaded[i].value.len);
+        txn->shards[i].shard = item->at.shard;
+    }
+    sort_shards(txn);
+}
+
+/* The analysis cannot follow locks in a loop. */
+static void lock_all(struct rondo_txn *txn) RONDO_NO_TSA {
+    for (size_t i = 0; i < txn->n_shards; i++) rondo_mutex_lock(&txn->shards[i].shard->mu);
+}
+
+static void unlock_all(struct rondo_txn *txn) RONDO_NO_TSA {
+    for (size_t i = txn->n_shards; i-- > 0;) rondo_mutex_unlock(&txn->shards[i].shard->mu);
+}
+
+enum rondo_err rondo_keyspace_txn(rondo_keyspace *ks, const struct rondo_key *keys, size_t n,
+                                  const struct rondo_answer *loaded, rondo_txn_fn fn, void *arg) {
+    for (size_t i = 0; i < n; i++)
+        if (keys[i].len > RONDO_ENTRY_KEY_MAX || keys[i].space >= RONDO_SPACES)
+            return RONDO_ERR_TOO_LARGE;
+    struct rondo_txn txn = {.n = n};
+    size_t n_items, n_shards;
+    if (!rondo_size_mul(n + 1, sizeof *txn.items, &n_items) ||
+        !rondo_size_mul(n + 1, sizeof *txn.shards, &n_shards))
+        return RONDO_ERR_NOMEM;
+    txn.items = rondo_zalloc(n_items);
+    txn.shards = rondo_zalloc(n_shards);
+    enum rondo_err err = txn.items && txn.shards ? RONDO_OK : RONDO_ERR_NOMEM;
+    if (!err) {
+        fill_in(&txn, ks, keys, loaded);
+        lock_all(&txn);
+        fn(arg, &txn);
+        unlock_all(&txn);
+        uint64_t now_ms = rondo_ms_of(rondo_runtime_now_ns(ks->shards.rt));
+        for (size_t i = 0; i < txn.n_shards; i++)
+            rondo_after_run(&txn.shards[i].after, txn.shards[i].shard, now_ms);
+    }
+    rondo_free(txn.items);
+    rondo_free(txn.shards);
+    return err;
+}
+
+/* The same key may be given more than once. */
+static void note_change(struct rondo_txn *txn, const struct rondo_spot *at) {
+    for (size_t i = 0; i < txn->n; i++) {
+        const struct rondo_spot *other = &txn->items[i].at;
+        if (other->hash == at->hash && other->key->space == at->key->space &&
+            rondo_slice_eq(rondo_spot_bytes(other), rondo_spot_bytes(at)))
+            txn->items[i].is_changed = true;
+    }
+}
+
+enum rondo_outcome rondo_txn_get(rondo_txn *txn, size_t i, struct rondo_slice *out) RONDO_NO_TSA {
+    const struct item *item = &txn->items[i];
+    struct rondo_entry *e = rondo_shard_find_locked(&item->at);
+    if (e && rondo_is_fresh_value(e, rondo_ms_of(item->at.now_ns)))
+        *out = rondo_entry_value(e);
+    else if (item->loaded.data && !item->is_changed)
+        *out = item->loaded;
+    else
+        return RONDO_ABSENT;
+    return RONDO_VALUE;
+}
+
+enum rondo_err rondo_txn_put(rondo_txn *txn, size_t i, struct rondo_slice value,
+                             const struct rondo_write *write) RONDO_NO_TSA {
+    static const struct rondo_write defaults = {0};
+    struct item *item = &txn->items[i];
+    const struct rondo_cache_options *opt = &item->at.policy->opt;
+    if (opt->writes == RONDO_WRITES_REFUSE) return RONDO_ERR_REFUSED;
+    if (value.len > opt->max_value_bytes) return RONDO_ERR_TOO_LARGE;
+    if (!write) write = &defaults;
+    struct rondo_entry *e = rondo_shard_entry_for(&item->at, value, write);
+    if (!e) return RONDO_ERR_NOMEM;
+    enum rondo_err err =
+        rondo_shard_put_locked(&item->at, e, write, &txn->shards[item->shard].after);
+    if (!err) note_change(txn, &item->at);
+    return err;
+}
+
+bool rondo_txn_delete(rondo_txn *txn, size_t i) RONDO_NO_TSA {
+    struct item *item = &txn->items[i];
+    struct rondo_slice old;
+    bool was_there = rondo_txn_get(txn, i, &old) == RONDO_VALUE;
+    (void)rondo_shard_delete_locked(&item->at, &txn->shards[item->shard].after);
+    note_change(txn, &item->at);
+    return was_there;
+}
