@@ -11,10 +11,10 @@
 # start servers of their own, so the servers' programs are needed, not their daemons.
 # shellcheck disable=SC2034
 {
-build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libyaml-dev libsqlite3-dev libjansson-dev libcurl4-openssl-dev"
+build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libyaml-dev libsqlite3-dev libjansson-dev"
 demo_packages="redis-tools sqlite3"
-test_packages="g++ libcmocka-dev clang-format locales python3 redis-tools sqlite3 libpq-dev libmariadb-dev postgresql mariadb-server"
-source_packages="libpq-dev libmariadb-dev libcurl4-openssl-dev postgresql-15 mariadb-server-core"
+test_packages="g++ libcmocka-dev clang-format locales python3 redis-tools sqlite3 libcurl4-openssl-dev libpq-dev libmariadb-dev postgresql mariadb-server"
+source_packages="libcurl4-openssl-dev libpq-dev libmariadb-dev postgresql-15 mariadb-server-core"
 clang_packages="clang libclang-rt-14-dev llvm"
 }
 
