@@ -103,6 +103,23 @@ class Ring(Case):
         j = json.loads(r.stdout)
         self.assertEqual((j["messages"], j["threads"], j["design"]), (500, 5, "thread-per-node"))
 
+    def test_spread(self):
+        j = json.loads(run("ring", "--json", "--spread", "--threads", "2", "-r", "50").stdout)
+        self.assertEqual((j["messages"], j["threads"]), (5000, 2))
+
+    def test_compare(self):
+        r = run("ring", "--compare", "--rounds", "300", "--nodes", "10", "--json")
+        self.assertEqual((r.returncode, r.stderr), (0, ""))
+        rows = json.loads(r.stdout)
+        self.assertEqual([(x["article_construct_ms"], x["article_elapsed_ms"]) for x in rows],
+                         [(15, 270104), (11, 493073), (6, 84727), (5, 62593), (5, 60660)])
+        self.assertNotIn("elapsed_ms", rows[0])
+        self.assertTrue(all(x["elapsed_ms"] > 0 for x in rows[1:]))
+        self.assertEqual([x["extrapolated"] for x in rows[1:]], [False] * 4)
+        r = run("ring", "--compare", "--rounds", "100000", "--budget", "1ms")
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertRegex(r.stdout, r"(?m)^a thread per node .*extrapolated from \d+ rounds$")
+
     def test_quiet(self):
         r = run("ring", "--quiet", "--rounds", "10")
         self.assertEqual(r.stdout.count("\n"), 1)
@@ -117,6 +134,8 @@ class Ring(Case):
         self.usage_error("ring", "--fast", says="unknown option --fast")
         self.usage_error("ring", "100", says="unexpected argument '100'")
         self.usage_error("ring", "--thread-per-node", "--threads", "2", says="exclude each other")
+        self.usage_error("ring", "--compare", "--threads", "2", says="--compare chooses")
+        self.usage_error("ring", "--spread", "--thread-per-node", says="exclude each other")
         self.usage_error("ring", "--nodes", "100000000", "--rounds", "9223372036854775807",
                          says="more than 2^64")
 

@@ -12,9 +12,11 @@
 struct ring_cli {
     struct rondo_ring_options ring;
     bool thread_per_node, json, quiet, threads_given;
+    bool compare, full;
+    uint64_t budget_ns;
 };
 
-enum { MAX_NODES = 100000000, STALL_S = 10 };
+enum { MAX_NODES = 100000000, STALL_S = 10, BUDGET_S = 20 };
 
 uint64_t rondo_ring_wall_ms(void) {
     return rondo_clock_wall(&rondo_clock_real) / RONDO_MS;
@@ -59,8 +61,16 @@ static void print_summary(const struct ring_cli *cli, const struct rondo_ring_re
            (unsigned long long)r->dropped);
 }
 
-static int run(struct ring_cli *cli, const struct rondo_args *args) {
-    struct rondo_ring_options *o = &cli->ring;
+static int failed(const struct ring_cli *cli, enum rondo_err err) {
+    bool plain = cli->thread_per_node || cli->compare;
+    fprintf(stderr, "rondo ring: %s%s\n", rondo_err_text(err),
+            plain && err == RONDO_ERR_SYSTEM ? ": cannot have that many threads; fewer --nodes"
+                                             : "");
+    return RONDO_EXIT_FAILED;
+}
+
+static int check(const struct ring_cli *cli, const struct rondo_args *args) {
+    const struct rondo_ring_options *o = &cli->ring;
     if (o->tokens > o->nodes)
         return rondo_args_mistake(args, "--tokens %llu: at most one a node, so 1 to %llu",
                                   (unsigned long long)o->tokens, (unsigned long long)o->nodes);
@@ -69,20 +79,28 @@ static int run(struct ring_cli *cli, const struct rondo_args *args) {
     uint64_t messages;
     if (__builtin_mul_overflow(o->nodes * o->tokens, o->rounds, &messages))
         return rondo_args_mistake(args, "--nodes x --tokens x --rounds: more than 2^64 messages");
+    if (cli->thread_per_node && o->is_spread)
+        return rondo_args_mistake(args, "--thread-per-node and --spread exclude each other");
+    if (cli->compare && (cli->thread_per_node || cli->threads_given || o->is_spread))
+        return rondo_args_mistake(args, "--compare chooses the threads: leave out --threads, "
+                                        "--thread-per-node and --spread");
+    return RONDO_EXIT_DONE;
+}
+
+static int run(struct ring_cli *cli) {
+    struct rondo_ring_options *o = &cli->ring;
     struct rondo_progress progress;
     rondo_progress_init(&progress, "rounds", !cli->quiet);
     o->progress = &progress;
+    if (cli->compare) {
+        enum rondo_err err = rondo_ring_compare(o, cli->full ? 0 : cli->budget_ns, cli->json);
+        return err ? failed(cli, err) : RONDO_EXIT_DONE;
+    }
     o->out = cli->json || cli->quiet ? NULL : stdout;
     struct rondo_ring_result result;
     enum rondo_err err =
         cli->thread_per_node ? rondo_ring_run_plain(o, &result) : rondo_ring_run(o, &result);
-    if (err) {
-        fprintf(stderr, "rondo ring: %s%s\n", rondo_err_text(err),
-                cli->thread_per_node && err == RONDO_ERR_SYSTEM
-                    ? ": cannot have that many threads; fewer --nodes"
-                    : "");
-        return RONDO_EXIT_FAILED;
-    }
+    if (err) return failed(cli, err);
     if (cli->json)
         print_json(cli, &result);
     else
@@ -92,7 +110,8 @@ static int run(struct ring_cli *cli, const struct rondo_args *args) {
 
 int rondo_cli_ring(int argc, char **argv) {
     struct ring_cli cli = {
-        .ring = {.nodes = 100, .rounds = 1000000, .tokens = 1, .stall_ns = STALL_S * RONDO_SEC}};
+        .ring = {.nodes = 100, .rounds = 1000000, .tokens = 1, .stall_ns = STALL_S * RONDO_SEC},
+        .budget_ns = BUDGET_S * RONDO_SEC};
     const struct rondo_arg options[] = {
         {.name = "nodes",
          .letter = 'n',
@@ -127,6 +146,23 @@ int rondo_cli_ring(int argc, char **argv) {
          .kind = RONDO_ARG_FLAG,
          .out = &cli.thread_per_node,
          .help = "the plain design: a thread and a blocking queue per node"},
+        {.name = "spread",
+         .kind = RONDO_ARG_FLAG,
+         .out = &cli.ring.is_spread,
+         .help = "pin the nodes to the workers in turn: every hop changes the worker"},
+        {.name = "compare",
+         .kind = RONDO_ARG_FLAG,
+         .out = &cli.compare,
+         .help = "the article's five rows beside ours"},
+        {.name = "budget",
+         .kind = RONDO_ARG_DURATION,
+         .out = &cli.budget_ns,
+         .value = "TIME",
+         .help = "of --compare: how long the thread per node may take (20s)"},
+        {.name = "full",
+         .kind = RONDO_ARG_FLAG,
+         .out = &cli.full,
+         .help = "of --compare: all rounds of the thread per node, however long"},
         {.name = "json",
          .kind = RONDO_ARG_FLAG,
          .out = &cli.json,
@@ -144,7 +180,8 @@ int rondo_cli_ring(int argc, char **argv) {
         .examples = "  rondo ring                               100 million messages\n"
                     "  rondo ring --threads 4                   the same on four workers\n"
                     "  rondo ring --nodes 1000 --tokens 100     many tokens at once\n"
-                    "  rondo ring --thread-per-node -r 1000     the slow way\n",
+                    "  rondo ring --spread --threads 2          every hop crosses the cores\n"
+                    "  rondo ring --compare                     the article's table and ours\n",
         .options = options,
         .n_options = RONDO_COUNT_OF(options),
     };
@@ -152,5 +189,6 @@ int rondo_cli_ring(int argc, char **argv) {
     enum rondo_args_outcome outcome = rondo_args_parse(&args, argc, argv, &first);
     if (outcome != RONDO_ARGS_RUN)
         return outcome == RONDO_ARGS_HELP ? RONDO_EXIT_DONE : RONDO_EXIT_USAGE;
-    return run(&cli, &args);
+    int code = check(&cli, &args);
+    return code == RONDO_EXIT_DONE ? run(&cli) : code;
 }

@@ -30,6 +30,7 @@ enum rondo_ring_fault {
 struct rondo_ring_options {
     uint64_t nodes, rounds, tokens; /* 1 <= tokens <= nodes */
     struct rondo_threads threads;   /* workers; NONE: the calling thread */
+    bool is_spread; /* nodes are pinned to the workers in turn: every hop changes the worker */
     bool simulate;
     uint64_t seed;                   /* of the simulation */
     FILE *out;                       /* the article's lines; NULL: none */
@@ -57,6 +58,12 @@ RONDO_NODISCARD enum rondo_err rondo_ring_run(const struct rondo_ring_options *o
  * had. */
 RONDO_NODISCARD enum rondo_err rondo_ring_run_plain(const struct rondo_ring_options *options,
                                                     struct rondo_ring_result *out);
+
+/* Runs the article's five rows as far as they are ours and prints them beside the
+ * article's, as a table or as JSON.  `budget_ns`: about how long the thread per
+ * node may take; 0: all rounds.  Errors: as the two above. */
+RONDO_NODISCARD enum rondo_err rondo_ring_compare(const struct rondo_ring_options *options,
+                                                  uint64_t budget_ns, bool json);
 
 /* The lines that both print. */
 void rondo_ring_log(FILE *out, uint64_t node, const char *fmt, ...) RONDO_PRINTF(3, 4);

@@ -252,6 +252,12 @@ static enum rondo_err spawn_timer(struct ring *ring) {
     return rondo_spawn(ring->rt, &a, &ring->timer_actor);
 }
 
+/* rondo_actor_options.pin of node i. */
+static unsigned pin_of(const struct ring *ring, uint64_t i) {
+    if (!ring->options->is_spread) return 0;
+    return (unsigned)(i % rondo_runtime_workers(ring->rt)) + 1;
+}
+
 static enum rondo_err spawn_nodes(struct ring *ring) {
     uint64_t n = ring->options->nodes;
     size_t bytes;
@@ -262,8 +268,11 @@ static enum rondo_err spawn_nodes(struct ring *ring) {
     for (uint64_t i = 0; i < n; i++) {
         ring->nodes[i].id = i;
         ring->nodes[i].ring = ring;
-        struct rondo_actor_options a = {
-            .size = sizeof a, .name = "node", .receive = node_receive, .state = &ring->nodes[i]};
+        struct rondo_actor_options a = {.size = sizeof a,
+                                        .name = "node",
+                                        .receive = node_receive,
+                                        .state = &ring->nodes[i],
+                                        .pin = pin_of(ring, i)};
         enum rondo_err err = rondo_spawn(ring->rt, &a, &ring->actors[i]);
         if (err) return err;
         ring->n_spawned++;

@@ -5,6 +5,7 @@
  */
 #include "cli/ring.h"
 
+#include "base/atomic.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/list.h"
@@ -42,7 +43,8 @@ struct ring {
     struct node timer; /* a node's queue and thread, another program */
     bool has_timer;
     uint64_t start_wall_ms, start_ns, stop_ns;
-    uint64_t origins_done; /* node 0's thread only */
+    uint64_t origins_done;    /* node 0's thread only */
+    struct rondo_latch ended; /* opens when the timer is told CANCEL */
 };
 
 static void queue_init(struct queue *q) {
@@ -112,7 +114,8 @@ static bool on_token(struct node *node, struct letter *l) {
     const struct rondo_ring_options *o = node->ring->options;
     node->tokens++;
     if (l->origin == node->id) {
-        l->value = ++node->rounds;
+        rondo_count_up(&node->rounds, 1); /* partner: the relaxed load of show_progress */
+        l->value = node->rounds;
         if (node->rounds % RONDO_RING_LOG_EVERY == 0)
             rondo_ring_log(o->out, node->id, "Around ring %llu times",
                            (unsigned long long)l->value);
@@ -165,6 +168,7 @@ static void timer_main(void *arg) {
                         (unsigned long long)(stop_ms - ring->start_wall_ms));
         }
     }
+    rondo_latch_count_down(&ring->ended);
 }
 
 static enum rondo_err start_threads(struct ring *ring) {
@@ -182,6 +186,15 @@ static enum rondo_err start_threads(struct ring *ring) {
 static void call_off(struct ring *ring) {
     for (uint64_t i = 0; i < ring->n_started; i++) tell(&ring->nodes[i], MSG_STOP, 0);
     if (ring->has_timer) tell(&ring->timer, MSG_CANCEL, 0);
+}
+
+static void show_progress(struct ring *ring) {
+    struct rondo_progress *p = ring->options->progress;
+    if (p == NULL) return;
+    while (rondo_latch_wait_until(&ring->ended,
+                                  rondo_clock_now(&rondo_clock_real) + 100 * RONDO_MS) > 0)
+        rondo_progress_show(p, rondo_load_relaxed(&ring->nodes[0].rounds), ring->options->rounds);
+    rondo_progress_wipe(p);
 }
 
 static void join(struct ring *ring) {
@@ -232,17 +245,23 @@ enum rondo_err rondo_ring_run_plain(const struct rondo_ring_options *options,
                                     struct rondo_ring_result *out) {
     struct ring ring = {.options = options};
     struct rondo_ring_result result = {0};
+    rondo_latch_init(&ring.ended, 1);
     enum rondo_err err = construct(&ring, &result);
-    if (ring.nodes == NULL) return err;
+    if (ring.nodes == NULL) {
+        rondo_latch_fini(&ring.ended);
+        return err;
+    }
     if (err)
         call_off(&ring);
     else
         tell(&ring.nodes[0], MSG_START, 0);
+    if (!err) show_progress(&ring);
     join(&ring);
     if (!err) err = collect(&ring, &result);
     if (!err) *out = result;
     for (uint64_t i = 0; i < options->nodes; i++) queue_fini(&ring.nodes[i].queue);
     queue_fini(&ring.timer.queue);
+    rondo_latch_fini(&ring.ended);
     rondo_free(ring.nodes);
     return err;
 }
