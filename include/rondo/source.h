@@ -169,7 +169,8 @@ struct rondo_source_ops {
                             struct rondo_source_error *why);
 
     /* Asks the call that runs on a connection to end soon; called at its deadline
-     * from another thread.  NULL: cannot. */
+     * from another thread, perhaps more than once.  Must not block: a lock is held,
+     * so that the connection is there.  NULL: cannot. */
     void (*cancel)(void *connection);
 
     /* Which writes the source takes as it is configured, enum rondo_source_writes.

@@ -550,6 +550,52 @@ static void test_R8_a_blocking_get_keeps_its_own_time(void **state) {
     test_end(&t); /* wakes the source's sleep */
 }
 
+static void test_R8_a_timer_ends_the_wait_of_a_blocking_get(void **state) {
+    (void)state;
+    struct rondo_cache_options o = test_options(&t);
+    begin_threads(&o);
+    t.source.delay_ns = 3600 * RONDO_SEC;
+    struct rondo_key k = test_key("k");
+    struct rondo_answer a;
+    struct rondo_read read = {.wait_ns = RONDO_MS};
+    assert_int_equal(rondo_cache_get_wait(t.cache, &k, &read, &a), RONDO_FAILED);
+    assert_int_equal(a.err, RONDO_ERR_TIMEOUT);
+    rondo_answer_release(&a);
+    test_end(&t);
+}
+
+static struct rondo_latch cancelled;
+
+static void hang(void *connection, const struct rondo_load *load) {
+    (void)connection;
+    rondo_latch_wait(&cancelled);
+    rondo_load_fail(load, (size_t)RONDO_LOAD_ALL, RONDO_ERR_TIMEOUT, "cancelled");
+}
+
+static void cancel(void *connection) {
+    RONDO_CHECK(connection == &t.source);
+    rondo_latch_count_down(&cancelled);
+}
+
+static void test_R8_a_call_is_cancelled_at_its_deadline(void **state) {
+    (void)state;
+    struct rondo_source_ops ops = test_source_ops;
+    ops.load = hang;
+    ops.cancel = cancel;
+    struct rondo_cache_options o = test_options(&t);
+    o.source.ops = &ops;
+    o.load_timeout_ns = RONDO_MS;
+    rondo_latch_init(&cancelled, 1);
+    begin_threads(&o);
+    struct rondo_key k = test_key("k");
+    struct rondo_answer a;
+    assert_int_equal(rondo_cache_get_wait(t.cache, &k, NULL, &a), RONDO_FAILED);
+    assert_int_equal(a.err, RONDO_ERR_TIMEOUT);
+    rondo_answer_release(&a);
+    test_end(&t); /* which waits for the call: it would hang */
+    rondo_latch_fini(&cancelled);
+}
+
 static void test_close_answers_those_who_wait(void **state) {
     (void)state;
     struct rondo_cache_options o = test_options(&t);
@@ -591,6 +637,8 @@ int main(void) {
         cmocka_unit_test_setup(test_use_without_memory, setup),
         cmocka_unit_test_setup(test_threads_read_write_and_flush, setup),
         cmocka_unit_test_setup(test_R8_a_blocking_get_keeps_its_own_time, setup),
+        cmocka_unit_test_setup(test_R8_a_timer_ends_the_wait_of_a_blocking_get, setup),
+        cmocka_unit_test_setup(test_R8_a_call_is_cancelled_at_its_deadline, setup),
         cmocka_unit_test_setup(test_close_answers_those_who_wait, setup),
     };
     return cmocka_run_group_tests_name("cache", tests, NULL, NULL);

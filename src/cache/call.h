@@ -32,7 +32,8 @@ struct rondo_call_answer {
 
 struct rondo_call {
     struct rondo_job job;
-    struct rondo_list idle; /* of the loader */
+    struct rondo_list idle; /* of the loader: idle, or inside the source */
+    void *connection;       /* while it is inside the source */
     const struct rondo_call_options *opt;
     void *arg;
     struct rondo_load load; /* what the source sees */

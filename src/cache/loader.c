@@ -29,9 +29,10 @@ struct rondo_loader {
     struct rondo_list queue;
     struct rondo_list background; /* loads that nobody waits for, behind the queue */
     struct rondo_list idle_calls;
-    size_t n_queue;    /* both */
-    unsigned jobs;     /* calls that the pool has */
-    unsigned starting; /* of them, those whose job has not begun */
+    struct rondo_list inside_calls; /* with the source, which can be told to cancel */
+    size_t n_queue;                 /* both */
+    unsigned jobs;                  /* calls that the pool has */
+    unsigned starting;              /* of them, those whose job has not begun */
     unsigned busy;
     uint64_t loads, calls, ignored;
 };
@@ -108,6 +109,32 @@ static size_t start(struct rondo_loader *l, struct rondo_call *call, size_t n) {
     return kept;
 }
 
+/* While the call is listed as inside, its connection is there to be cancelled. */
+static void ask(struct rondo_loader *l, struct rondo_call *call, void *connection) {
+    const struct rondo_call *outer = inside;
+    inside = call;
+    rondo_mutex_lock(&l->mu);
+    call->connection = connection;
+    rondo_list_push_back(&l->inside_calls, &call->idle);
+    rondo_mutex_unlock(&l->mu);
+    l->opt.source.ops->load(connection, &call->load);
+    rondo_mutex_lock(&l->mu);
+    rondo_list_remove(&call->idle);
+    rondo_mutex_unlock(&l->mu);
+    inside = outer;
+}
+
+void rondo_loader_cancel(struct rondo_loader *l, const struct rondo_flight *f) {
+    if (!l->opt.source.ops->cancel) return;
+    rondo_mutex_lock(&l->mu);
+    RONDO_LIST_FOREACH(&l->inside_calls, node) {
+        struct rondo_call *call = RONDO_LIST_ENTRY(node, struct rondo_call, idle);
+        for (size_t i = 0; i < call->n; i++)
+            if (call->flights[i] == f) l->opt.source.ops->cancel(call->connection);
+    }
+    rondo_mutex_unlock(&l->mu);
+}
+
 static void call_run(struct rondo_job *job, void *thread) {
     struct rondo_call *call = rondo_call_of_job(job);
     struct rondo_loader *l = call->arg;
@@ -128,10 +155,7 @@ static void call_run(struct rondo_job *job, void *thread) {
         rondo_call_fail(call, err, why.text[0] ? why.text : rondo_err_text(err));
         return;
     }
-    const struct rondo_call *outer = inside;
-    inside = call;
-    l->opt.source.ops->load(t->connection, &call->load);
-    inside = outer;
+    ask(l, call, t->connection);
     if (call->is_broken || t == &once) disconnect(l, t);
 }
 
@@ -388,6 +412,7 @@ static void init(struct rondo_loader *l, rondo_runtime *rt, const struct rondo_l
     rondo_list_init(&l->queue);
     rondo_list_init(&l->background);
     rondo_list_init(&l->idle_calls);
+    rondo_list_init(&l->inside_calls);
 }
 
 enum rondo_err rondo_loader_new(rondo_runtime *rt, const struct rondo_loader_options *options,

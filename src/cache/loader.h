@@ -87,6 +87,10 @@ void rondo_loader_promote(struct rondo_loader *l, const struct rondo_flight *f);
  * Given: a closed loader lands them at once. */
 void rondo_loader_submit(struct rondo_loader *l, struct rondo_list *flights);
 
+/* The call that a flight is part of is to end soon: its source is told, if it can
+ * be.  `f` is only compared, so it may have landed meanwhile. */
+void rondo_loader_cancel(struct rondo_loader *l, const struct rondo_flight *f);
+
 /* On a thread that is inside a call of this loader: whether that call asks for
  * this key; whether it is inside one at all.  Elsewhere false. */
 bool rondo_loader_asks_for(const struct rondo_loader *l, uint64_t hash,

@@ -20,7 +20,12 @@ void rondo_shard_fini(struct rondo_shard *s) {
 /* ----------------------------------------------------------- after the lock --- */
 
 void rondo_after_init(struct rondo_after *after) {
-    *after = (struct rondo_after){.arm_ms = UINT64_MAX};
+    after->dead = (struct rondo_dead){NULL};
+    after->loader = NULL;
+    after->promoted = NULL;
+    after->n_late = 0;
+    after->is_short = false;
+    after->arm_ms = UINT64_MAX;
     rondo_list_init(&after->waiters);
     rondo_list_init(&after->flights);
 }
@@ -47,6 +52,8 @@ void rondo_after_run(struct rondo_after *after, struct rondo_shard *s, uint64_t 
     if (after->is_short) make_room_elsewhere(s, now_ms);
     if (after->promoted) rondo_loader_promote(after->loader, after->promoted);
     if (!rondo_list_is_empty(&after->flights)) rondo_loader_submit(after->loader, &after->flights);
+    for (unsigned i = 0; i < after->n_late; i++)
+        rondo_loader_cancel(after->late[i].loader, after->late[i].flight);
     struct rondo_list *node;
     while ((node = rondo_list_pop_front(&after->waiters)) != NULL)
         rondo_waiter_complete_ready(RONDO_LIST_ENTRY(node, struct rondo_waiter, link));

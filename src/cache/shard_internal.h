@@ -16,6 +16,8 @@
 #include "cache/shard.h"
 
 /* What is to be done once the lock is released. */
+enum { RONDO_AFTER_LATE_MAX = 16 };
+
 struct rondo_after {
     struct rondo_dead dead;
     struct rondo_list waiters; /* whose answers are ready */
@@ -23,7 +25,12 @@ struct rondo_after {
     struct rondo_loader *loader;
     const struct rondo_flight *promoted; /* joined while it waited in the background; not
                                             dereferenced */
-    bool is_short;                       /* of memory: other shards must help */
+    struct {
+        struct rondo_loader *loader;
+        const struct rondo_flight *flight; /* not dereferenced */
+    } late[RONDO_AFTER_LATE_MAX];          /* whose calls are to be cancelled */
+    unsigned n_late;
+    bool is_short; /* of memory: other shards must help */
     uint64_t arm_ms;
 };
 

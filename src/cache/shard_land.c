@@ -45,8 +45,9 @@ static bool host_start(void *host, struct rondo_flight *f, uint64_t now_ns) {
         starts = true;
         rondo_flight_move(f, RONDO_FLIGHT_RUNNING);
         if (timeout_ns != RONDO_OFF)
-            rondo_deadline_set(&s->wheel, &f->deadline,
-                               rondo_ms_of(rondo_deadline(now_ns, timeout_ns)));
+            rondo_deadline_set(
+                &s->wheel, &f->deadline,
+                rondo_ms_of(rondo_deadline(rondo_deadline(now_ns, timeout_ns), RONDO_MS - 1)));
         rondo_shard_arm_locked(s, &after);
     }
     rondo_mutex_unlock(&s->mu);

@@ -31,6 +31,8 @@ static void end_call_locked(struct rondo_shard *s, struct rondo_flight *f, uint6
                             struct rondo_after *after) RONDO_REQUIRES(s->mu) {
     struct rondo_part *part = f->owner;
     rondo_flight_move(f, RONDO_FLIGHT_LATE);
+    after->late[after->n_late].loader = part->policy->loader;
+    after->late[after->n_late++].flight = f;
     part->stats.loads_timeout++;
     struct rondo_landing late = {.outcome = RONDO_FAILED,
                                  .err = RONDO_ERR_TIMEOUT,
@@ -57,7 +59,9 @@ void rondo_shard_tick(struct rondo_shard *s, uint64_t now_ms) {
     rondo_wheel_advance(&s->wheel, now_ms, &due);
     while ((node = rondo_list_pop_front(&due)) != NULL) {
         struct rondo_deadline *d = RONDO_LIST_ENTRY(node, struct rondo_deadline, link);
-        if (d->is_flight)
+        if (d->is_flight && after.n_late == RONDO_AFTER_LATE_MAX)
+            rondo_deadline_set(&s->wheel, d, now_ms + 1);
+        else if (d->is_flight)
             end_call_locked(s, RONDO_CONTAINER_OF(d, struct rondo_flight, deadline), now_ms,
                             &after);
         else
