@@ -133,6 +133,100 @@ class Commands(Served):
         self.assertEqual(c.command("UNLINK", "b"), 1)
         self.assertEqual(c.command("DBSIZE"), 0)
 
+    def test_updates(self):
+        c = self.c
+        self.assertEqual(c.command("INCR", "n"), 1)
+        self.assertEqual(c.command("INCRBY", "n", "41"), 42)
+        self.assertEqual(c.command("DECR", "n"), 41)
+        self.assertEqual(c.command("DECRBY", "n", "-9"), 50)
+        self.assertEqual(c.command("GET", "n"), b"50")
+        self.assertEqual(c.command("INCRBYFLOAT", "n", "0.5"), b"50.5")
+        self.assertEqual(c.command("INCRBYFLOAT", "n", "-50.5"), b"0")
+        self.assertEqual(c.command("APPEND", "s", "Hello"), 5)
+        self.assertEqual(c.command("APPEND", "s", " World"), 11)
+        self.assertEqual(c.command("SETRANGE", "s", 6, "Redis"), 11)
+        self.assertEqual(c.command("SETRANGE", "p", 5, "x"), 6)
+        self.assertEqual(c.command("GET", "p"), b"\0\0\0\0\0x")
+        self.assertEqual(c.command("SETRANGE", "none", 5, ""), 0)
+        self.assertEqual(c.command("GETSET", "s", "new"), b"Hello Redis")
+        self.assertIsNone(c.command("GETSET", "fresh", "1"))
+        self.assertEqual(c.command("SET", "s", "newer", "GET"), b"new")
+        self.assertEqual(c.command("SET", "s", "no", "NX", "GET"), b"newer")
+        self.assertEqual(c.command("GETDEL", "s"), b"newer")
+        self.assertIsNone(c.command("GETDEL", "s"))
+        self.assertIsNone(c.command("SET", "s", "no", "XX", "GET"))
+        self.assertEqual(c.command("EXISTS", "s"), 0)
+        c.command("SET", "max", str(2**63 - 1))
+        self.refused("ERR increment or decrement would overflow", "INCR", "max")
+        c.command("SET", "text", "abc")
+        self.refused("ERR value is not an integer or out of range", "INCR", "text")
+        self.refused("ERR value is not an integer or out of range", "INCRBY", "n", "x")
+        self.refused("ERR value is not a valid float", "INCRBYFLOAT", "text", "1")
+        self.refused("ERR offset is out of range", "SETRANGE", "n", "-1", "x")
+        self.refused("ERR string exceeds maximum allowed size (proto-max-bulk-len)", "SETRANGE",
+                     "n", str(2**40), "x")
+
+    def test_expiry(self):
+        c = self.c
+        c.command("SET", "k", "v")
+        self.assertEqual(c.command("TTL", "k"), -1)
+        self.assertEqual(c.command("TTL", "none"), -2)
+        self.assertEqual(c.command("EXPIRE", "none", "10"), 0)
+        self.assertEqual(c.command("EXPIRE", "k", "100", "XX"), 0)
+        self.assertEqual(c.command("EXPIRE", "k", "100", "GT"), 0)
+        self.assertEqual(c.command("EXPIRE", "k", "100", "NX"), 1)
+        self.assertIn(c.command("TTL", "k"), (99, 100))
+        self.assertEqual(c.command("EXPIRE", "k", "50", "GT"), 0)
+        self.assertEqual(c.command("PEXPIRE", "k", "200000", "GT"), 1)
+        self.assertEqual(c.command("EXPIRE", "k", "500", "LT"), 0)
+        self.assertTrue(190000 < c.command("PTTL", "k") <= 200000)
+        now = int(c.command("TIME")[0])
+        self.assertTrue(abs(c.command("EXPIRETIME", "k") - now - 200) <= 2)
+        self.assertTrue(abs(c.command("PEXPIRETIME", "k") - 1000 * (now + 200)) <= 2000)
+        self.assertEqual(c.command("INCR", "n"), 1)
+        self.assertEqual(c.command("EXPIREAT", "n", now + 1000), 1)
+        c.command("INCR", "n")
+        self.assertGreater(c.command("TTL", "n"), 900)
+        self.assertEqual(c.command("PERSIST", "k"), 1)
+        self.assertEqual(c.command("PERSIST", "k"), 0)
+        self.assertEqual(c.command("GETEX", "k", "EX", "10"), b"v")
+        self.assertIn(c.command("TTL", "k"), (9, 10))
+        self.assertEqual(c.command("GETEX", "k", "PERSIST"), b"v")
+        self.assertEqual(c.command("TTL", "k"), -1)
+        self.assertEqual(c.command("EXPIRE", "k", "-1"), 1)
+        self.assertEqual(c.command("EXISTS", "k"), 0)
+        self.refused("ERR NX and XX, GT or LT options at the same time are not compatible",
+                     "EXPIRE", "n", "1", "NX", "XX")
+        self.refused("ERR GT and LT options at the same time are not compatible", "EXPIRE", "n",
+                     "1", "GT", "LT")
+        self.refused("ERR Unsupported option SOON", "EXPIRE", "n", "1", "SOON")
+        self.refused("ERR invalid expire time in 'expire' command", "EXPIRE", "n",
+                     "9223372036854775807")
+        self.refused("ERR syntax error", "GETEX", "n", "SOON")
+
+    def test_walks(self):
+        c = self.c
+        self.assertIsNone(c.command("RANDOMKEY"))
+        keys = {b"key:%d" % i for i in range(3000)}
+        c.pipeline(*(("SET", k, "v") for k in keys))
+        self.assertEqual(set(c.command("KEYS", "*")), keys)
+        self.assertEqual(len(c.command("KEYS", "key:29??")), 100)
+        self.assertIn(c.command("RANDOMKEY"), keys)
+        seen, cursor = [], b"0"
+        while True:
+            cursor, some = c.command("SCAN", cursor, "COUNT", "100")
+            seen += some
+            if cursor == b"0":
+                break
+        self.assertEqual(set(seen), keys)
+        self.assertEqual(c.command("SCAN", "0", "COUNT", "100000", "TYPE", "list"), [b"0", []])
+        found = c.command("SCAN", "0", "COUNT", "100000", "MATCH", "*:17")[1]
+        self.assertEqual(found, [b"key:17"])
+        self.refused("ERR invalid cursor", "SCAN", "x")
+        self.refused("ERR syntax error", "SCAN", "0", "COUNT", "0")
+        self.assertEqual(c.command("RONDO.INVALIDATE", "key:1*"), 1111)
+        self.assertEqual(c.command("DBSIZE"), 3000 - 1111)
+
     def test_databases_are_apart(self):
         c = self.c
         c.command("SET", "k", "zero")
@@ -325,6 +419,18 @@ class ReadThrough(Served):
         self.assertEqual(self.c.command("EXISTS", "slow:len"), 1)
         # the load that the connection waits for comes first, as in a serial run
         self.assertEqual(self.c.pipeline(("GET", "slow:x"), ("EXISTS", "slow:x")), [b"x 1", 1])
+
+    def test_updates_load_first(self):
+        c = self.c
+        self.assertEqual(c.command("APPEND", "slow:append", "!"), len("append 1!"))
+        self.assertEqual(c.command("GETSET", "slow:getset", "mine"), b"getset 1")
+        self.assertEqual(c.command("GETDEL", "slow:getdel"), b"getdel 1")
+        self.assertEqual(c.command("SET", "slow:set", "mine", "GET"), b"set 1")
+        self.assertEqual(c.command("GETEX", "slow:getex", "PERSIST"), b"getex 1")
+        self.assertEqual(c.command("TTL", "slow:getex"), -1)
+        self.assertEqual(c.command("GET", "slow:append"), b"append 1!")
+        self.assertEqual(c.command("INCR", "empty:n"), 1)
+        self.refused("LOADERR broken no such table", "INCR", "broken:n")
 
     def test_refresh_and_invalidate(self):
         first = self.c.command("GET", "quick:r")

@@ -67,14 +67,6 @@ static enum rondo_run run_refresh(struct rondo_call *call) {
     return rondo_call_ok(call);
 }
 
-static enum rondo_run run_invalidate(struct rondo_call *call) {
-    struct rondo_key key = rondo_call_key(call, 1);
-    rondo_cache *cache = rondo_call_route(call, &key);
-    if (!cache) return RONDO_RUN_DONE;
-    rondo_resp_write_int(&call->w, rondo_cache_invalidate(cache, &key));
-    return RONDO_RUN_DONE;
-}
-
 static const char *writes_name(enum rondo_writes writes) {
     switch (writes) {
     case RONDO_WRITES_REFUSE:
@@ -130,15 +122,6 @@ static const struct rondo_command table[] = {
      "0.1.0",
      "Load a key anew in the background",
      run_refresh,
-     NULL},
-    {"rondo.invalidate",
-     2,
-     RONDO_COMMAND_WRITE,
-     {1, 1, 1},
-     "rondo",
-     "0.1.0",
-     "Forget a key, in memory alone",
-     run_invalidate,
      NULL},
     {"rondo.sources",
      1,

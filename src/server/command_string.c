@@ -2,6 +2,7 @@
 /* GET, SET and what belongs to them. */
 #include "base/mem.h"
 #include "server/session.h"
+#include "server/ttl.h"
 
 enum { SCRATCH = 1024 };
 
@@ -122,6 +123,35 @@ static enum rondo_run run_getrange(struct rondo_call *call) {
     return read_one(call, finish_range);
 }
 
+/* ---- GETEX: a read, then a new end of life ------------------------------------------ */
+
+enum { AS_IT_IS = 0, PERSIST = -1 }; /* op->a; else the moment */
+
+static void finish_getex(struct rondo_op *op, struct rondo_resp_writer *w) {
+    struct rondo_key key = {op->text.data, op->text.len, (unsigned)op->b};
+    uint64_t expiry = op->a == PERSIST ? RONDO_OFF : (uint64_t)op->a;
+    finish_value(op, w);
+    if (op->a != AS_IT_IS && op->answers[0].outcome == RONDO_VALUE)
+        (void)rondo_cache_expire(op->cache, &key, expiry, 0);
+}
+
+static enum rondo_run run_getex(struct rondo_call *call) {
+    const struct rondo_ttl_unit *unit = call->argc == 4 ? rondo_ttl_unit_of(call, 2) : NULL;
+    uint64_t ttl_ns;
+    bool persists = call->argc == 3 && rondo_call_is(call, 2, "PERSIST");
+    if (call->argc > 2 && !unit && !persists) return rondo_call_syntax_error(call);
+    if (unit && !rondo_ttl_read(call, 3, unit, &ttl_ns)) return RONDO_RUN_DONE;
+    struct rondo_op *op = call->op;
+    if (persists) op->a = PERSIST;
+    if (unit) op->a = (int64_t)(rondo_deadline(call->now_ns, ttl_ns) & INT64_MAX);
+    op->b = call->session->db;
+    struct rondo_key key = rondo_call_key(call, 1);
+    if (rondo_buf_append(&op->text, key.data, key.len))
+        return rondo_call_error(call, "OOM out of memory");
+    op->cache = rondo_call_route(call, &key);
+    return op->cache ? read_one(call, finish_getex) : RONDO_RUN_DONE;
+}
+
 struct many {
     rondo_cache **caches; /* of each key; NULL once it was asked for */
     struct rondo_key *keys;
@@ -200,59 +230,24 @@ static enum rondo_run put_one(struct rondo_call *call, size_t value_arg,
     return rondo_call_answer(call, finish, &answer);
 }
 
-/* A time as Redis's options give it -> nanoseconds from now; false after an error
- * reply.  `unit_ms` is 1000 or 1; `is_absolute`: since the Unix epoch. */
-static bool read_ttl(struct rondo_call *call, size_t i, int64_t unit_ms, bool is_absolute,
-                     uint64_t *ttl_ns) {
-    int64_t n, ms;
-    if (!rondo_slice_to_int(call->argv[i], &n)) {
-        (void)rondo_call_error(call, "ERR value is not an integer or out of range");
-        return false;
-    }
-    int64_t now_ms = (int64_t)(rondo_clock_wall(call->session->service->clock) / RONDO_MS);
-    int64_t limit_ms = INT64_MAX / (int64_t)RONDO_MS - now_ms;
-    if (n <= 0 || __builtin_mul_overflow(n, unit_ms, &ms) || (!is_absolute && ms > limit_ms)) {
-        (void)rondo_call_error(call, "ERR invalid expire time in '%s' command",
-                               call->command->name);
-        return false;
-    }
-    if (is_absolute) ms = ms > now_ms ? ms - now_ms : 0;
-    if (ms > limit_ms) ms = limit_ms;
-    /* A moment that is past: the shortest life there is. */
-    *ttl_ns = ms > 0 ? (uint64_t)ms * RONDO_MS : 1;
-    return true;
-}
-
-struct expiry_option {
-    const char *name;
-    int64_t unit_ms;
-    bool is_absolute;
-};
-
-static const struct expiry_option expiry_options[] = {
-    {"EX", 1000, false}, {"PX", 1, false}, {"EXAT", 1000, true}, {"PXAT", 1, true}};
-
-static const struct expiry_option *find_expiry(const struct rondo_call *call, size_t i) {
-    for (size_t k = 0; k < RONDO_COUNT_OF(expiry_options); k++)
-        if (rondo_call_is(call, i, expiry_options[k].name)) return &expiry_options[k];
-    return NULL;
-}
-
 struct set_options {
-    const struct expiry_option *expiry; /* NULL: none was given */
+    const struct rondo_ttl_unit *expiry; /* NULL: none was given */
     size_t expiry_arg;
     unsigned flags;
+    bool wants_old;
 };
 
 /* Two of EX, PX, EXAT, PXAT and KEEPTTL, or NX with XX, are a syntax error. */
 static bool read_set_options(const struct rondo_call *call, struct set_options *o) {
     for (size_t i = 3; i < call->argc; i++) {
-        const struct expiry_option *expiry = find_expiry(call, i);
+        const struct rondo_ttl_unit *expiry = rondo_ttl_unit_of(call, i);
         bool has_time = o->expiry || (o->flags & RONDO_WRITE_KEEP_TTL);
         if (rondo_call_is(call, i, "NX") && !(o->flags & RONDO_WRITE_IF_PRESENT)) {
             o->flags |= RONDO_WRITE_IF_ABSENT;
         } else if (rondo_call_is(call, i, "XX") && !(o->flags & RONDO_WRITE_IF_ABSENT)) {
             o->flags |= RONDO_WRITE_IF_PRESENT;
+        } else if (rondo_call_is(call, i, "GET")) {
+            o->wants_old = true;
         } else if (rondo_call_is(call, i, "KEEPTTL") && !o->expiry) {
             o->flags |= RONDO_WRITE_KEEP_TTL;
         } else if (expiry && !has_time && i + 1 < call->argc) {
@@ -270,10 +265,10 @@ static enum rondo_run run_set(struct rondo_call *call) {
     struct set_options o = {0};
     if (call->argc > 3) {
         if (!read_set_options(call, &o)) return rondo_call_syntax_error(call);
-        if (o.expiry &&
-            !read_ttl(call, o.expiry_arg, o.expiry->unit_ms, o.expiry->is_absolute, &write.ttl_ns))
+        if (o.expiry && !rondo_ttl_read(call, o.expiry_arg, o.expiry, &write.ttl_ns))
             return RONDO_RUN_DONE;
         write.flags = o.flags;
+        if (o.wants_old) return rondo_command_set_get(call, &write);
     }
     return put_one(call, 2, &write, finish_stored);
 }
@@ -284,18 +279,20 @@ static enum rondo_run run_setnx(struct rondo_call *call) {
     return put_one(call, 2, &write, finish_set_if);
 }
 
-static enum rondo_run set_with_ttl(struct rondo_call *call, int64_t unit_ms) {
+static enum rondo_run set_with_ttl(struct rondo_call *call, const struct rondo_ttl_unit *unit) {
     struct rondo_write write = rondo_call_write(call, 0);
-    if (!read_ttl(call, 2, unit_ms, false, &write.ttl_ns)) return RONDO_RUN_DONE;
+    if (!rondo_ttl_read(call, 2, unit, &write.ttl_ns)) return RONDO_RUN_DONE;
     return put_one(call, 3, &write, finish_stored);
 }
 
 static enum rondo_run run_setex(struct rondo_call *call) {
-    return set_with_ttl(call, 1000);
+    static const struct rondo_ttl_unit seconds = {"EX", 1000, false};
+    return set_with_ttl(call, &seconds);
 }
 
 static enum rondo_run run_psetex(struct rondo_call *call) {
-    return set_with_ttl(call, 1);
+    static const struct rondo_ttl_unit milliseconds = {"PX", 1, false};
+    return set_with_ttl(call, &milliseconds);
 }
 
 static enum rondo_run run_mset(struct rondo_call *call) {
@@ -337,6 +334,8 @@ static const struct rondo_command table[] = {
            run_mget),
     STRING("mset", -3, WRITE | OOM, -1, 2, "1.0.1", "Set multiple keys to multiple values",
            run_mset),
+    STRING("getex", -2, WRITE | FAST, 1, 1, "6.2.0",
+           "Get the value of a key and optionally set its expiration", run_getex),
     STRING("setnx", 3, WRITE | OOM | FAST, 1, 1, "1.0.0",
            "Set the value of a key, only if the key does not exist", run_setnx),
     STRING("setex", 4, WRITE | OOM, 1, 1, "2.0.0", "Set the value and expiration of a key",

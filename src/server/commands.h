@@ -87,8 +87,13 @@ bool rondo_command_fits(const struct rondo_command *command, size_t argc);
 size_t rondo_command_key_range(const struct rondo_command *command, size_t argc, size_t *first,
                                size_t *step);
 
-extern const struct rondo_command_family rondo_commands_string, rondo_commands_key,
-    rondo_commands_connection, rondo_commands_server, rondo_commands_pubsub, rondo_commands_rondo;
+extern const struct rondo_command_family rondo_commands_string, rondo_commands_update,
+    rondo_commands_key, rondo_commands_expire, rondo_commands_scan, rondo_commands_connection,
+    rondo_commands_server, rondo_commands_pubsub, rondo_commands_rondo;
+/* SET key value GET: answers the old value. */
+struct rondo_write;
+enum rondo_run rondo_command_set_get(struct rondo_call *call, const struct rondo_write *write);
+
 /* COMMAND without a sub-command. */
 enum rondo_run rondo_command_run_command(struct rondo_call *call);
 

@@ -125,7 +125,8 @@ static void every_failed_allocation_closes_or_is_answered(void **state) {
         struct test_server t;
         test_begin(&t, 1, NULL);
         test_says(&t, "SET a 1\nGET slow:y\nMGET a slow:x a\nHELLO 3\nINFO\nCLIENT LIST\n"
-                      "CLIENT SETNAME me\nDEL a b\nMSET a 1 b 2\n");
+                      "CLIENT SETNAME me\nDEL a b\nMSET a 1 b 2\nINCR n\nAPPEND slow:z 1\n"
+                      "GETSET a 5\nKEYS *\nSCAN 0\nGETEX a EX 5\nSUBSCRIBE c\nPUBLISH c x\n");
         assert_int_equal(rondo_buf_reserve(&t.wire.out, 65536), RONDO_OK); /* not ours to fail */
         rondo_mem_fail_nth(n);
         test_readable(&t);
@@ -182,7 +183,8 @@ static void a_client_that_goes_leaves_nothing_behind(void **state) {
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct test_server t;
         test_begin(&t, seed, NULL);
-        test_says(&t, "GET slow:x\nMGET slow:y slow:z a\nDEL slow:x\nGET slow:y\n");
+        test_says(&t,
+                  "GET slow:x\nAPPEND slow:w 1\nMGET slow:y slow:z a\nDEL slow:x\nGET slow:y\n");
         test_readable(&t);
         if (seed % 3) test_step(&t);
         test_disconnect(&t);

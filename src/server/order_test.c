@@ -4,13 +4,13 @@
  * reads of the socket and short sends. */
 #include "server/conn_fixture.h"
 
-enum { KEYS = 5, COMMANDS = 60, SEEDS = 300 };
+enum { KEYS = 5, COMMANDS = 60, SEEDS = 300, VALUE = 512 };
 
 static const char *const keys[KEYS] = {"slow:a", "slow:b", "none:c", "d", "e"};
 
 /* The serial run: what the keyspace is after each command, and what is answered. */
 struct model {
-    char values[KEYS][16]; /* "": not in memory */
+    char values[KEYS][VALUE]; /* "": not in memory */
     struct rondo_buf out;
 };
 
@@ -25,7 +25,7 @@ static void answer_int(struct model *m, int n) {
 }
 
 static void load(struct model *m, unsigned k) {
-    if (!m->values[k][0] && k < 2) (void)snprintf(m->values[k], 16, "%s", keys[k]);
+    if (!m->values[k][0] && k < 2) (void)snprintf(m->values[k], VALUE, "%s", keys[k]);
 }
 
 static int count(const struct model *m) {
@@ -45,7 +45,7 @@ static void add_command(struct test_server *t, struct model *m, uint64_t *random
     unsigned j = (unsigned)rondo_random_below(random, KEYS);
     char line[128];
     int n = 0;
-    switch (rondo_random_below(random, 9)) {
+    switch (rondo_random_below(random, 12)) {
     case 0:
     case 1:
     case 2:
@@ -55,7 +55,7 @@ static void add_command(struct test_server *t, struct model *m, uint64_t *random
         break;
     case 3:
         (void)snprintf(line, sizeof line, "SET %s v%u\n", keys[k], i);
-        (void)snprintf(m->values[k], 16, "v%u", i);
+        (void)snprintf(m->values[k], VALUE, "v%u", i);
         assert_int_equal(rondo_buf_append_str(&m->out, "+OK\r\n"), RONDO_OK);
         break;
     case 4:
@@ -79,6 +79,24 @@ static void add_command(struct test_server *t, struct model *m, uint64_t *random
     case 7:
         (void)snprintf(line, sizeof line, "DBSIZE\n");
         answer_int(m, count(m));
+        break;
+    case 8:
+        (void)snprintf(line, sizeof line, "APPEND %s +%u\n", keys[k], i);
+        load(m, k);
+        (void)snprintf(m->values[k] + strlen(m->values[k]), 8, "+%u", i);
+        answer_int(m, (int)strlen(m->values[k]));
+        break;
+    case 9:
+        (void)snprintf(line, sizeof line, "SET %s w%u GET\n", keys[k], i);
+        load(m, k);
+        answer(m, m->values[k]);
+        (void)snprintf(m->values[k], VALUE, "w%u", i);
+        break;
+    case 10:
+        (void)snprintf(line, sizeof line, "GETDEL %s\n", keys[k]);
+        load(m, k);
+        answer(m, m->values[k]);
+        m->values[k][0] = '\0';
         break;
     default:
         (void)snprintf(line, sizeof line, "PING\n");

@@ -281,6 +281,7 @@ bool rondo_session_complete(struct rondo_session *s, struct rondo_reply *reply) 
     RONDO_CHECK(part < op->n && op->waiting > 0);
     op->answers[op->places ? op->places[part] : part] = reply->answer;
     reply->answer = (struct rondo_answer){0};
+    if (op->take) op->take(op, reply);
     return --op->waiting > 0 || finish(s, number, op, NULL);
 }
 

@@ -41,18 +41,23 @@ struct rondo_op;
 
 /* Writes the reply of an op whose answers are all there. */
 typedef void (*rondo_finish_fn)(struct rondo_op *op, struct rondo_resp_writer *w);
+/* Takes more than the answer out of a message that is larger than a reply. */
+typedef void (*rondo_take_fn)(struct rondo_op *op, struct rondo_reply *reply);
 
 /* What a call needs to be answered later. */
 struct rondo_op {
     rondo_finish_fn finish;
+    rondo_take_fn take;           /* may be NULL */
     struct rondo_answer *answers; /* n of them: &one, or an array of its own */
     struct rondo_answer one;
     uint32_t *places; /* NULL, or: part + index -> number of the answer */
     uint32_t n, waiting;
-    int64_t a, b;          /* what finish needs beside */
-    struct rondo_buf text; /* the hub's answer */
-    uint8_t proto;         /* the protocol of the reply: HELLO may change it meanwhile */
-    bool is_silent;        /* CLIENT REPLY OFF or SKIP */
+    int64_t a, b; /* what finish needs beside */
+    struct rondo_buf text;
+    const char *error; /* static */
+    rondo_cache *cache;
+    uint8_t proto;  /* the protocol of the reply: HELLO may change it meanwhile */
+    bool is_silent; /* CLIENT REPLY OFF or SKIP */
 };
 
 enum rondo_reply_mode { RONDO_REPLY_ON, RONDO_REPLY_OFF, RONDO_REPLY_SKIP_NEXT, RONDO_REPLY_SKIP };
