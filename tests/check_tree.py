@@ -123,6 +123,15 @@ def check_cycles(edges, say):
         visit(module)
 
 
+def check_tour(text, modules, say):
+    """docs/tour.md names every module in its layer's section."""
+    sections = dict(re.findall(r"(?ms)^## `src/(\w+)`(.*?)(?=^## |\Z)", text))
+    for module in sorted(set(modules.values())):
+        layer, noun = module.split("/")
+        if "`%s`" % noun not in sections.get(layer, ""):
+            say("docs/tour.md", 1, "does not name src/%s" % module)
+
+
 def check(root):
     found, edges = [], {}
 
@@ -138,6 +147,8 @@ def check(root):
             continue
         text = data.decode("utf-8", "replace")
         check_text(name, text, say)
+        if name == "docs/tour.md":
+            check_tour(text, modules, say)
         if not re.search(r"\.(c|h|cpp)$", name):
             continue
         code = code_only(text)
@@ -169,6 +180,8 @@ GOOD = {
     "src/server/server.h": SPDX,
     "scripts/run": "#!/bin/sh\n# SPDX-License-Identifier: MIT\nmktemp x.XXXXXX\n",
     "README.md": "No licence line here.\n",
+    "docs/tour.md": "## `src/base`\n`mem` `log`\n## `src/proto`\n`resp`\n## `src/server`\n"
+                    "`server`\n## `src/cli`\n`main`\n",
 }
 # (file, text, what must be said, on which line)
 BAD = [
@@ -188,6 +201,8 @@ BAD = [
     ("docs/a.md", "fine\nTO" "DO: more\n", "unfinished", 2),
     ("src/base/k.c", SPDX + "int x; /* FIX" "ME */\n", "unfinished", 2),
     ("src/base/l.c", SPDX + "int x; // X" "XX\n", "unfinished", 2),
+    ("docs/tour.md", "## `src/base`\n`mem` `ring` `ringb`\n## `src/cli`\n`main` `log`\n"
+                     "## `src/proto`\n`resp`\n## `src/server`\n`server`\n", "does not name src/base/log", 1),
     ("docs/b.md", "one\ntwo \n", "trailing whitespace", 2),
 ]
 EXTRA = {"src/cli/main.h": SPDX, "src/base/ringb.h": SPDX + '#include "base/ring.h"\n',
@@ -209,7 +224,10 @@ def self_test():
         errors += ["wrongly found: " + f for f in check(root)]
     for name, text, what, line in BAD:
         with tempfile.TemporaryDirectory() as root:
-            write_tree(root, {**GOOD, **EXTRA, name: text})
+            tree = {**GOOD, **EXTRA, name: text}
+            if name != "docs/tour.md":
+                del tree["docs/tour.md"]  # it would have to name each of these
+            write_tree(root, tree)
             found = check(root)
             # A ring may be reported at any of its edges.
             where = "" if "ring" in what else "%s:%d:" % (name, line)
