@@ -42,8 +42,14 @@ class Connection:
     """A blocking client of RESP2 and RESP3 in a few lines."""
 
     def __init__(self, port, timeout=30):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        """`port` on 127.0.0.1, or the path of a Unix socket."""
+        if isinstance(port, str):
+            self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            self.socket.settimeout(timeout)
+            self.socket.connect(port)
+        else:
+            self.socket = socket.create_connection(("127.0.0.1", port), timeout=timeout)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = b""
 
     def __enter__(self):

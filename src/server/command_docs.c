@@ -214,7 +214,7 @@ static const struct rondo_command table[] = {
     COMMAND("info", -2, "2.8.13", "Get array of specific command details", run_info),
     COMMAND("docs", -2, "7.0.0", "Get array of specific command documentation", run_docs),
     COMMAND("list", -2, "7.0.0", "Get an array of command names", run_list),
-    COMMAND("getkeys", -3, "2.8.13", "Extract keys given a full command", run_getkeys),
+    COMMAND("getkeys", -4, "2.8.13", "Extract keys given a full command", run_getkeys),
 };
 
 const struct rondo_command_family rondo_commands_command = {table, RONDO_COUNT_OF(table)};

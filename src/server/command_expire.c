@@ -23,8 +23,7 @@ static bool read_conditions(struct rondo_call *call, unsigned *out) {
         } else if (rondo_call_is(call, i, "LT")) {
             *out |= IF_EARLIER;
         } else {
-            (void)rondo_call_error(call, "ERR Unsupported option %.*s",
-                                   call->argv[i].len < 64 ? (int)call->argv[i].len : 64,
+            (void)rondo_call_error(call, "ERR Unsupported option %.*s", (int)call->argv[i].len,
                                    (const char *)call->argv[i].data);
             return false;
         }
@@ -52,7 +51,7 @@ static enum rondo_run expire(struct rondo_call *call, const struct rondo_ttl_uni
     struct rondo_key key = rondo_call_key(call, 1);
     unsigned conditions = 0;
     uint64_t expiry;
-    if (!rondo_ttl_read_moment(call, 2, unit, &expiry) || !read_conditions(call, &conditions))
+    if (!read_conditions(call, &conditions) || !rondo_ttl_read_moment(call, 2, unit, &expiry))
         return RONDO_RUN_DONE;
     rondo_cache *cache = rondo_call_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;

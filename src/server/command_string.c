@@ -135,17 +135,38 @@ static void finish_getex(struct rondo_op *op, struct rondo_resp_writer *w) {
         (void)rondo_cache_expire(op->cache, &key, expiry, 0);
 }
 
+struct getex_options {
+    const struct rondo_ttl_unit *unit; /* NULL: none was given */
+    size_t arg;
+    bool persists;
+};
+
+static bool read_getex_options(const struct rondo_call *call, struct getex_options *o) {
+    for (size_t i = 2; i < call->argc; i++) {
+        const struct rondo_ttl_unit *unit = rondo_ttl_unit_of(call, i);
+        bool is_other_time = (o->unit && o->unit != unit) || o->persists;
+        if (rondo_call_is(call, i, "PERSIST") && !o->unit) {
+            o->persists = true;
+        } else if (unit && !is_other_time && i + 1 < call->argc) {
+            o->unit = unit;
+            o->arg = ++i;
+        } else {
+            return false;
+        }
+    }
+    return true;
+}
+
 static enum rondo_run run_getex(struct rondo_call *call) {
-    const struct rondo_ttl_unit *unit = call->argc == 4 ? rondo_ttl_unit_of(call, 2) : NULL;
-    uint64_t ttl_ns;
-    bool persists = call->argc == 3 && rondo_call_is(call, 2, "PERSIST");
-    if (call->argc > 2 && !unit && !persists) return rondo_call_syntax_error(call);
-    if (unit && !rondo_ttl_read(call, 3, unit, &ttl_ns)) return RONDO_RUN_DONE;
+    struct getex_options o = {0};
     struct rondo_op *op = call->op;
-    if (persists) op->a = PERSIST;
-    if (unit) op->a = (int64_t)(rondo_deadline(call->now_ns, ttl_ns) & INT64_MAX);
-    op->b = call->session->db;
     struct rondo_key key = rondo_call_key(call, 1);
+    uint64_t ttl_ns;
+    if (!read_getex_options(call, &o)) return rondo_call_syntax_error(call);
+    if (o.unit && !rondo_ttl_read(call, o.arg, o.unit, &ttl_ns)) return RONDO_RUN_DONE;
+    if (o.persists) op->a = PERSIST;
+    if (o.unit) op->a = (int64_t)(rondo_deadline(call->now_ns, ttl_ns) & INT64_MAX);
+    op->b = call->session->db;
     if (rondo_buf_append(&op->text, key.data, key.len))
         return rondo_call_error(call, "OOM out of memory");
     op->cache = rondo_call_route(call, &key);
@@ -237,11 +258,13 @@ struct set_options {
     bool wants_old;
 };
 
-/* Two of EX, PX, EXAT, PXAT and KEEPTTL, or NX with XX, are a syntax error. */
+/* As in Redis an option may be repeated, and of a repeated time the last counts; two
+ * different times, a time with KEEPTTL, or NX with XX are a syntax error. */
 static bool read_set_options(const struct rondo_call *call, struct set_options *o) {
     for (size_t i = 3; i < call->argc; i++) {
         const struct rondo_ttl_unit *expiry = rondo_ttl_unit_of(call, i);
-        bool has_time = o->expiry || (o->flags & RONDO_WRITE_KEEP_TTL);
+        bool is_other_time =
+            (o->expiry && o->expiry != expiry) || (o->flags & RONDO_WRITE_KEEP_TTL);
         if (rondo_call_is(call, i, "NX") && !(o->flags & RONDO_WRITE_IF_PRESENT)) {
             o->flags |= RONDO_WRITE_IF_ABSENT;
         } else if (rondo_call_is(call, i, "XX") && !(o->flags & RONDO_WRITE_IF_ABSENT)) {
@@ -250,7 +273,7 @@ static bool read_set_options(const struct rondo_call *call, struct set_options *
             o->wants_old = true;
         } else if (rondo_call_is(call, i, "KEEPTTL") && !o->expiry) {
             o->flags |= RONDO_WRITE_KEEP_TTL;
-        } else if (expiry && !has_time && i + 1 < call->argc) {
+        } else if (expiry && !is_other_time && i + 1 < call->argc) {
             o->expiry = expiry;
             o->expiry_arg = ++i;
         } else {

@@ -387,12 +387,14 @@ enum rondo_run rondo_call_answers(struct rondo_call *call, rondo_finish_fn finis
 }
 
 enum rondo_run rondo_call_error(struct rondo_call *call, const char *fmt, ...) {
-    char text[512];
+    struct rondo_buf text = {0};
     va_list args;
     va_start(args, fmt);
-    (void)vsnprintf(text, sizeof text, fmt, args);
+    bool is_formatted = rondo_buf_vprintf(&text, fmt, args) == RONDO_OK;
     va_end(args);
-    rondo_resp_write_error(&call->w, text);
+    const char *line = is_formatted ? rondo_buf_cstr(&text) : NULL;
+    rondo_resp_write_error(&call->w, line ? line : "OOM out of memory");
+    rondo_buf_fini(&text);
     return RONDO_RUN_DONE;
 }
 
