@@ -64,6 +64,10 @@ static void end(struct link *l, rondo_actor *self) {
 
 static void start(struct link *l, rondo_actor *self) {
     uint64_t idle_ns = l->service->limits.idle_ns;
+    if (rondo_load_acquire(&l->service->is_stopping)) { /* partner: close_clients */
+        end(l, self);
+        return;
+    }
     enum rondo_err err = rondo_io_watch(self, l->fd, &l->io);
     if (!err && idle_ns > 0) {
         uint64_t period = idle_ns / 4 > RONDO_MS ? idle_ns / 4 : RONDO_MS;

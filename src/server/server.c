@@ -129,6 +129,9 @@ uint16_t rondo_server_port(const struct rondo_server *server) {
 static void close_clients(struct rondo_server *server) {
     struct rondo_clients *clients = &server->service.clients;
     const struct rondo_clock *clock = server->service.clock;
+    /* The listener may accept one more: it enters the list after this, and its link
+     * sees the flag; partner: start in link.c. */
+    rondo_store_release(&server->service.is_stopping, true);
     rondo_clients_tell(clients, RONDO_SESSION_DRAIN, NULL, NULL, NULL);
     uint64_t deadline = rondo_deadline(rondo_clock_now(clock), server->drain_timeout_ns);
     if (rondo_clients_wait_none(clients, deadline)) return;

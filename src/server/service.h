@@ -76,6 +76,7 @@ struct rondo_service {
     char run_id[41]; /* 40 hexadecimal digits, drawn at the start */
     uint64_t start_ns, start_wall_ns;
     uint64_t ops_per_sec; /* atomic, relaxed: written by the listener's tick */
+    bool is_stopping;     /* atomic: set before the clients are told, read by new ones */
     /* guarded by mu: what CONFIG RESETSTAT subtracts from the sums */
     struct rondo_mutex mu;
     struct rondo_service_counts base;
