@@ -199,7 +199,8 @@ RONDO_API RONDO_NODISCARD enum rondo_err rondo_cache_refresh(rondo_cache *cache,
  * and call nothing of rondo's but rondo_value_release.  `out` may point to bytes
  * of the caller's (blob NULL), which are copied before update goes on.
  * Returns VALUE: `fn` was called and its will is done (*answer's value is empty);
- * ABSENT: a condition in its `write` was not met; FAILED as of get and put;
+ * ABSENT: a condition in its `write` was not met; FAILED as of get and put, and
+ * UNSUPPORTED where writes go through;
  * PENDING: the key is being loaded; `fn` and `arg` are lent until the completion.
  */
 enum rondo_change { RONDO_CHANGE_NONE, RONDO_CHANGE_PUT, RONDO_CHANGE_DELETE };
@@ -265,10 +266,11 @@ RONDO_API RONDO_NODISCARD enum rondo_err rondo_keyspace_txn(rondo_keyspace *ks,
                                                             rondo_txn_fn fn, void *arg);
 /* VALUE (the bytes are lent until `fn` returns) or ABSENT. */
 RONDO_API enum rondo_outcome rondo_txn_get(rondo_txn *txn, size_t i, struct rondo_slice *out);
-/* Errors: NOT_FOUND (a condition in `write` was not met), REFUSED, TOO_LARGE, NOMEM. */
+/* Errors: NOT_FOUND (a condition in `write` was not met), REFUSED (as the cache's
+ * `writes` are not MEMORY), TOO_LARGE, NOMEM. */
 RONDO_API enum rondo_err rondo_txn_put(rondo_txn *txn, size_t i, struct rondo_slice value,
                                        const struct rondo_write *write);
-/* True if there was a value. */
+/* True if there was a value.  Does nothing where put is REFUSED. */
 RONDO_API bool rondo_txn_delete(rondo_txn *txn, size_t i);
 
 /* -------------------------------------------------------- open and close --- */

@@ -175,31 +175,38 @@ enum rondo_outcome rondo_cache_put(rondo_cache *cache, const struct rondo_key *k
     }
     struct rondo_spot at;
     rondo_keyspace_spot(cache->ks, &cache->policy, key, now_of(cache, write->now_ns), &at);
+    if (policy->opt.writes == RONDO_WRITES_THROUGH)
+        return rondo_shard_write_through(&at, RONDO_FLIGHT_STORE, value, write, answer);
     return rondo_shard_put(&at, value, write, answer);
-}
-
-static bool forget(rondo_cache *cache, const struct rondo_key *key, uint64_t now_ns) {
-    struct rondo_spot at;
-    rondo_keyspace_spot(cache->ks, &cache->policy, key, now_of(cache, now_ns), &at);
-    return rondo_shard_delete(&at);
 }
 
 enum rondo_outcome rondo_cache_delete(rondo_cache *cache, const struct rondo_key *key,
                                       const struct rondo_write *write,
                                       struct rondo_answer *answer) {
+    static const struct rondo_write defaults = {0};
+    if (!write) write = &defaults;
     if (refuse_key(cache, key, answer)) return RONDO_FAILED;
-    if (cache->policy.opt.writes == RONDO_WRITES_REFUSE) {
-        *answer = rondo_policy_failure(&cache->policy, RONDO_ERR_REFUSED, RONDO_TEXT_REFUSED);
+    const struct rondo_policy *policy = &cache->policy;
+    bool is_through = policy->opt.writes == RONDO_WRITES_THROUGH;
+    if (policy->opt.writes == RONDO_WRITES_REFUSE || (is_through && !policy->can_erase)) {
+        *answer = rondo_policy_failure(policy, RONDO_ERR_REFUSED, RONDO_TEXT_REFUSED);
         return RONDO_FAILED;
     }
-    bool was_there = forget(cache, key, write ? write->now_ns : 0);
-    *answer = (struct rondo_answer){.outcome = was_there ? RONDO_VALUE : RONDO_ABSENT};
+    struct rondo_spot at;
+    rondo_keyspace_spot(cache->ks, &cache->policy, key, now_of(cache, write->now_ns), &at);
+    if (is_through)
+        return rondo_shard_write_through(&at, RONDO_FLIGHT_ERASE, rondo_slice_of(NULL, 0), write,
+                                         answer);
+    *answer =
+        (struct rondo_answer){.outcome = rondo_shard_delete(&at) ? RONDO_VALUE : RONDO_ABSENT};
     return answer->outcome;
 }
 
 bool rondo_cache_invalidate(rondo_cache *cache, const struct rondo_key *key) {
     if (key->len > RONDO_ENTRY_KEY_MAX || key->space >= RONDO_SPACES) return false;
-    return forget(cache, key, 0);
+    struct rondo_spot at;
+    rondo_keyspace_spot(cache->ks, &cache->policy, key, now_of(cache, 0), &at);
+    return rondo_shard_delete(&at);
 }
 
 /* ---------------------------------------------------------------- memory alone --- */

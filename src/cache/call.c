@@ -121,6 +121,26 @@ void rondo_call_fail(struct rondo_call *call, enum rondo_err err, const char *te
     }
 }
 
+void rondo_call_write(struct rondo_call *call, const struct rondo_source_ops *ops,
+                      void *connection) {
+    const struct rondo_flight *f = call->flights[0];
+    struct rondo_source_error why = {""};
+    struct rondo_store write = {.key = call->keys[0], .timeout_ns = call->opt->timeout_ns};
+    if (f->value) write.value = rondo_slice_of(f->value->data, f->value->len);
+    enum rondo_err err = f->kind == RONDO_FLIGHT_STORE ? ops->store(connection, &write, &why)
+                                                       : ops->erase(connection, &write, &why);
+    struct rondo_landing *landing = place(call, 0);
+    RONDO_CHECK(landing != NULL);
+    *landing = (struct rondo_landing){.outcome = RONDO_VALUE};
+    if (!err) return;
+    call->failed = err;
+    call->is_broken = err == RONDO_ERR_CONNECT;
+    why.text[sizeof why.text - 1] = '\0';
+    *landing = rondo_call_failure(call->opt->name, RONDO_ERR_STORE,
+                                  why.text[0] ? why.text : rondo_err_text(err));
+    landing->is_unknown = err == RONDO_ERR_TIMEOUT;
+}
+
 struct rondo_landing rondo_call_landing(struct rondo_call *call, size_t i) {
     struct rondo_call_answer *answer = &call->answers[i];
     struct rondo_landing landing = {.outcome = RONDO_ABSENT};

@@ -59,6 +59,9 @@ static inline struct rondo_call *rondo_call_of_job(struct rondo_job *job) {
 
 /* Fills in `load` from flights[0..n). */
 void rondo_call_prepare(struct rondo_call *call);
+/* Makes the write of flights[0]. */
+void rondo_call_write(struct rondo_call *call, const struct rondo_source_ops *ops,
+                      void *connection);
 /* The whole call failed: every key without an answer gets this one. */
 void rondo_call_fail(struct rondo_call *call, enum rondo_err err, const char *text);
 /* What key i came to; the caller owns it. */

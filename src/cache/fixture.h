@@ -211,7 +211,7 @@ static inline enum rondo_outcome test_get(struct test_cache *t, const char *key,
 static inline enum rondo_outcome test_put(struct test_cache *t, const char *key, const char *value,
                                           struct rondo_write write) {
     struct rondo_key k = test_key(key);
-    struct rondo_answer a;
+    struct rondo_answer a = {.outcome = RONDO_PENDING};
     enum rondo_outcome outcome = rondo_cache_put(t->cache, &k, rondo_slice_str(value), &write, &a);
     rondo_answer_release(&a);
     return outcome;

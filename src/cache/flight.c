@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cache/flight.h"
 
+#include "base/atomic.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/sm.h"
+#include "cache/blob.h"
 
 static const char *const state_names[] = {"HELD", "QUEUED", "RUNNING", "LATE", "LANDED"};
 static const uint32_t moves[] = {
@@ -41,10 +43,13 @@ struct rondo_flight *rondo_flight_new(uint64_t hash, const struct rondo_key *key
 void rondo_flight_free(struct rondo_flight *f) {
     if (!f) return;
     RONDO_CHECK(rondo_list_is_empty(&f->waiters) && rondo_list_is_empty(&f->chain));
+    rondo_blob_unref(f->value);
     rondo_free(f);
 }
 
 void rondo_flight_move(struct rondo_flight *f, enum rondo_flight_state to) {
+    /* Partner: rondo_loader_cancel, which has the flight but not the lock. */
+    if (to == RONDO_FLIGHT_LATE) rondo_store_relaxed(&f->is_late, true);
     rondo_sm_move(&machine, &f->state, to);
 }
 
@@ -139,6 +144,13 @@ struct rondo_flight *rondo_flights_held(const struct rondo_flights *t, uint64_t 
                                         const struct rondo_key *key) {
     FOREACH_OF_KEY(t, hash, key, f)
     if (f->state == RONDO_FLIGHT_HELD) return f;
+    return NULL;
+}
+
+struct rondo_flight *rondo_flights_first_write(const struct rondo_flights *t, uint64_t hash,
+                                               const struct rondo_key *key) {
+    FOREACH_OF_KEY(t, hash, key, f)
+    if (f->kind != RONDO_FLIGHT_LOAD) return f;
     return NULL;
 }
 

@@ -33,6 +33,10 @@ enum rondo_flight_state {
     RONDO_FLIGHT_LANDED
 };
 
+/* What its call does.  A write (STORE, ERASE) is joined by nobody; those of one
+ * key run one at a time, in the order in which they took off. */
+enum rondo_flight_kind { RONDO_FLIGHT_LOAD, RONDO_FLIGHT_STORE, RONDO_FLIGHT_ERASE };
+
 struct rondo_flight {
     struct rondo_list
         chain; /* of a table's bucket; guarded by the keyspace's lock, as all is but: */
@@ -44,11 +48,16 @@ struct rondo_flight {
     uint32_t n_waiters;
     uint32_t epoch; /* const: of its space when it took off; see rondo_flights_find */
     uint8_t state;
+    uint8_t kind; /* const */
+    bool is_late; /* atomic, relaxed: it has been LATE; for those who may not look at `state` */
     bool superseded;
     bool is_private;                /* const: nobody may join (single-flight is off) */
     bool is_background;             /* wanted even when nobody waits */
     bool is_retry;                  /* loader's: alone in its call, after its batch had failed */
     struct rondo_deadline deadline; /* of its call */
+    rondo_blob *value;              /* of a STORE: a reference */
+    unsigned write_flags;
+    uint64_t write_ttl_ns;
     unsigned space;
     uint32_t key_len, client_len; /* const */
     char bytes[];                 /* key, client */
@@ -113,6 +122,10 @@ unsigned rondo_flights_running(const struct rondo_flights *t, uint64_t hash,
 /* The flight of a key that has been HELD for longest, or NULL. */
 struct rondo_flight *rondo_flights_held(const struct rondo_flights *t, uint64_t hash,
                                         const struct rondo_key *key);
+
+/* The first write of a key that has not landed, or NULL. */
+struct rondo_flight *rondo_flights_first_write(const struct rondo_flights *t, uint64_t hash,
+                                               const struct rondo_key *key);
 
 /* The waiter of a key whose call takes `arg`, or NULL. */
 struct rondo_waiter *rondo_flights_waiter(const struct rondo_flights *t, uint64_t hash,

@@ -79,7 +79,7 @@ static _Thread_local const struct rondo_call *inside;
 
 static const char breaker_text[] = "the source failed too often; it is asked again soon";
 
-/* The next flights of the queue; one that is asked again goes alone. */
+/* The next flights of the queue; a write, and one that is asked again, goes alone. */
 static size_t take(struct rondo_loader *l, struct rondo_call *call) {
     size_t n = 0;
     rondo_mutex_lock(&l->mu);
@@ -88,11 +88,12 @@ static size_t take(struct rondo_loader *l, struct rondo_call *call) {
     while (n < l->batch && l->n_queue > 0) {
         struct rondo_list *list = rondo_list_is_empty(&l->queue) ? &l->background : &l->queue;
         struct rondo_flight *f = RONDO_LIST_ENTRY(list->next, struct rondo_flight, queue);
-        if (f->is_retry && n > 0) break;
+        bool is_alone = f->is_retry || f->kind != RONDO_FLIGHT_LOAD;
+        if (is_alone && n > 0) break;
         rondo_list_remove(&f->queue);
         l->n_queue--;
         call->flights[n++] = f;
-        if (f->is_retry) break;
+        if (is_alone) break;
     }
     rondo_mutex_unlock(&l->mu);
     if (n) rondo_sub_relaxed(&l->admitted, (uint32_t)n); /* partner: rondo_loader_admit */
@@ -117,7 +118,10 @@ static void ask(struct rondo_loader *l, struct rondo_call *call, void *connectio
     call->connection = connection;
     rondo_list_push_back(&l->inside_calls, &call->idle);
     rondo_mutex_unlock(&l->mu);
-    l->opt.source.ops->load(connection, &call->load);
+    if (call->flights[0]->kind == RONDO_FLIGHT_LOAD)
+        l->opt.source.ops->load(connection, &call->load);
+    else
+        rondo_call_write(call, l->opt.source.ops, connection);
     rondo_mutex_lock(&l->mu);
     rondo_list_remove(&call->idle);
     rondo_mutex_unlock(&l->mu);
@@ -130,7 +134,9 @@ void rondo_loader_cancel(struct rondo_loader *l, const struct rondo_flight *f) {
     RONDO_LIST_FOREACH(&l->inside_calls, node) {
         struct rondo_call *call = RONDO_LIST_ENTRY(node, struct rondo_call, idle);
         for (size_t i = 0; i < call->n; i++)
-            if (call->flights[i] == f) l->opt.source.ops->cancel(call->connection);
+            /* One that has landed may have left its address to another. */
+            if (call->flights[i] == f && rondo_load_relaxed(&f->is_late)) /* partner: move */
+                l->opt.source.ops->cancel(call->connection);
     }
     rondo_mutex_unlock(&l->mu);
 }
@@ -185,7 +191,7 @@ static void count_call(struct rondo_loader *l, const struct rondo_call *call) {
     l->ignored += call->ignored;
     if (call->was_made) {
         l->calls++;
-        l->loads += call->n;
+        if (call->flights[0]->kind == RONDO_FLIGHT_LOAD) l->loads += call->n;
         has_turned = rondo_breaker_note(&l->breaker, failed, rondo_runtime_now_ns(l->rt));
     }
     rondo_mutex_unlock(&l->mu);

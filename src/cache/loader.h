@@ -30,6 +30,7 @@ struct rondo_landing {
     enum rondo_err err;         /* of FAILED */
     rondo_blob *blob;           /* a reference: the value, or "<cache> <what happened>"; a
                                    failure may have none when memory is short */
+    bool is_unknown;            /* a write that failed may have happened all the same */
     uint64_t ttl_ns;            /* the source's own idea; 0: none */
 };
 

@@ -32,6 +32,7 @@ static const char *const texts[RONDO_TEXT_COUNT_] = {
     [RONDO_TEXT_NO_MATCH] = "does not claim this key",
     [RONDO_TEXT_KEY] = "the key is longer than 65536 bytes",
     [RONDO_TEXT_VALUE] = "the value is larger than the limit",
+    [RONDO_TEXT_THROUGH] = "is written through: nothing is computed in place",
     [RONDO_TEXT_REFUSED] = "takes no writes",
 };
 
@@ -55,6 +56,15 @@ static enum rondo_err check_threads(const struct rondo_threads *t) {
     return invalid("threads", "auto, 0, a number up to 1024 or a range min..max of such");
 }
 
+/* Which writes a source takes: of enum rondo_source_writes. */
+static unsigned writes_of(const struct rondo_source *source) {
+    const struct rondo_source_ops *ops = source->ops;
+    if (!ops) return 0;
+    unsigned there = (ops->store ? (unsigned)RONDO_SOURCE_STORES : 0) |
+                     (ops->erase ? (unsigned)RONDO_SOURCE_ERASES : 0);
+    return ops->writes ? there & ops->writes(source->self) : there;
+}
+
 static enum rondo_err check(const struct rondo_cache_options *o) {
     if (o->size < sizeof *o) return invalid("size", "must be sizeof(struct rondo_cache_options)");
     if (o->name && (!*o->name || strlen(o->name) > NAME_MAX_BYTES))
@@ -66,10 +76,8 @@ static enum rondo_err check(const struct rondo_cache_options *o) {
     if (o->writes > RONDO_WRITES_THROUGH) return invalid("writes", "memory, refuse or through");
     if (o->source.ops && (o->source.ops->abi != RONDO_SOURCE_ABI || !o->source.ops->load))
         return invalid("source", "built for another version of rondo, or without a load function");
-    if (o->writes == RONDO_WRITES_THROUGH) {
-        rondo_log(RONDO_LOG_ERROR, "cache option writes: memory or refuse");
-        return RONDO_ERR_UNSUPPORTED;
-    }
+    if (o->writes == RONDO_WRITES_THROUGH && !(writes_of(&o->source) & RONDO_SOURCE_STORES))
+        return invalid("writes", "through needs a source that takes writes");
     return check_threads(&o->threads);
 }
 
@@ -126,6 +134,7 @@ enum rondo_err rondo_policy_init(struct rondo_policy *p, const struct rondo_cach
     enum rondo_err err = check(options);
     if (err) return err;
     fill_in(&p->opt);
+    p->can_erase = writes_of(&options->source) & RONDO_SOURCE_ERASES;
     p->opt.name = p->opt.pattern = NULL;
     p->opt.keyspace = NULL;
     p->budget.limit = options->memory_bytes ? options->memory_bytes : UINT64_MAX;

@@ -31,6 +31,7 @@ enum rondo_policy_text {
     RONDO_TEXT_NO_MATCH, /* the key is not of this cache's pattern */
     RONDO_TEXT_KEY,      /* the key is too long */
     RONDO_TEXT_VALUE,    /* the value is too large */
+    RONDO_TEXT_THROUGH,  /* what write-through does not offer */
     RONDO_TEXT_REFUSED,  /* writes are refused */
     RONDO_TEXT_COUNT_
 };
@@ -40,6 +41,7 @@ struct rondo_policy {
     uint16_t id; /* number in the keyspace */
     struct rondo_pattern pattern;
     struct rondo_cache_options opt; /* defaults filled in; name, pattern, keyspace unset */
+    bool can_erase;                 /* write-through: the source can remove a key */
     struct rondo_loader *loader;    /* NULL: no source; borrowed, set before use */
     struct rondo_budget budget;     /* of the cache; limit UINT64_MAX: none of its own */
     struct rondo_budget negative;   /* of remembered absences and errors */

@@ -162,7 +162,8 @@ struct rondo_entry *rondo_shard_entry_for(const struct rondo_spot *at, struct ro
         .space = at->key->space,
         .key = rondo_spot_bytes(at),
         .cache = at->policy->id,
-        .bits = RONDO_ENTRY_WRITTEN,
+        /* Written through, it is what the source has: as good as loaded. */
+        .bits = at->policy->opt.writes == RONDO_WRITES_THROUGH ? 0 : RONDO_ENTRY_WRITTEN,
         .expiry_ms =
             rondo_policy_expiry_ms(at->policy, write->ttl_ns, at->now_ns, at->hash ^ at->now_ns),
         .value = value,
@@ -170,7 +171,7 @@ struct rondo_entry *rondo_shard_entry_for(const struct rondo_spot *at, struct ro
     return rondo_entry_new(&init);
 }
 
-static bool condition_holds(unsigned flags, bool is_there) {
+bool rondo_shard_condition_holds(unsigned flags, bool is_there) {
     if (is_there) return !(flags & RONDO_WRITE_IF_ABSENT);
     return !(flags & RONDO_WRITE_IF_PRESENT);
 }
@@ -181,7 +182,7 @@ enum rondo_err rondo_shard_put_locked(const struct rondo_spot *at, struct rondo_
     uint64_t now_ms = rondo_ms_of(at->now_ns);
     struct rondo_entry *old = rondo_shard_find_locked(at);
     bool is_there = old && rondo_is_fresh_value(old, now_ms);
-    if (!condition_holds(write->flags, is_there)) {
+    if (!rondo_shard_condition_holds(write->flags, is_there)) {
         rondo_dead_add(&after->dead, e);
         return RONDO_ERR_NOT_FOUND;
     }

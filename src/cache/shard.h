@@ -98,6 +98,12 @@ uint32_t rondo_shard_scan(struct rondo_shard *s, unsigned space, uint32_t cursor
 enum rondo_outcome rondo_shard_update(const struct rondo_spot *at, struct rondo_slice loaded,
                                       rondo_update_fn fn, void *arg, struct rondo_answer *answer);
 
+/* The source first, then memory: `kind` is STORE or ERASE.  PENDING, or FAILED. */
+enum rondo_outcome rondo_shard_write_through(const struct rondo_spot *at,
+                                             enum rondo_flight_kind kind, struct rondo_slice value,
+                                             const struct rondo_write *write,
+                                             struct rondo_answer *answer);
+
 /* Takes back a read that is PENDING, found by its completion's `arg`: true, and
  * it will not be completed; false: it has been or is being completed. */
 bool rondo_shard_leave(const struct rondo_spot *at, const void *arg);

@@ -43,6 +43,8 @@ struct rondo_entry *rondo_shard_find_locked(const struct rondo_spot *at)
 static inline bool rondo_is_fresh_value(const struct rondo_entry *e, uint64_t now_ms) {
     return rondo_entry_is_value(e) && rondo_entry_expiry_ms(e) > now_ms;
 }
+/* Of a write: IF_ABSENT, IF_PRESENT. */
+bool rondo_shard_condition_holds(unsigned flags, bool is_there);
 /* A new entry for a value that a caller writes; NULL when out of memory. */
 struct rondo_entry *rondo_shard_entry_for(const struct rondo_spot *at, struct rondo_slice value,
                                           const struct rondo_write *write);
@@ -81,7 +83,8 @@ static inline void rondo_shard_account_locked(struct rondo_shard *s, struct rond
     rondo_memory_account(&s->memory, part, comes ? size : 0 - (uint64_t)size);
 }
 static inline size_t rondo_flight_size(const struct rondo_flight *f) {
-    return sizeof *f + f->key_len + f->client_len;
+    size_t value = f->value ? rondo_blob_cost(f->value->len) : 0;
+    return sizeof *f + f->key_len + f->client_len + value;
 }
 
 /* `n` waiters have left the flights of a part. */
@@ -98,6 +101,26 @@ struct rondo_answer rondo_shard_or_stale_locked(struct rondo_shard *s, struct ro
                                                 uint64_t hash, const struct rondo_key *key,
                                                 uint64_t now_ms, struct rondo_answer failure)
     RONDO_REQUIRES(s->mu);
+
+/* A flight as a spot, for what is done to its key. */
+static inline struct rondo_spot rondo_flight_spot(const struct rondo_flight *f,
+                                                  const struct rondo_key *key, uint64_t now_ns) {
+    const struct rondo_part *part = f->owner;
+    return (struct rondo_spot){
+        .shard = f->home, .policy = part->policy, .key = key, .hash = f->hash, .now_ns = now_ns};
+}
+
+/* Off the table, for good. */
+void rondo_shard_take_down_locked(struct rondo_shard *s, struct rondo_flight *f);
+/* A call of the key less runs or waits to run: those that were HELD try again. */
+void rondo_shard_release_held_locked(struct rondo_shard *s, const struct rondo_flight *f,
+                                     struct rondo_after *after) RONDO_REQUIRES(s->mu);
+
+/* A write's turn has come; false: its condition is not met, and it has ended. */
+bool rondo_shard_start_write_locked(struct rondo_shard *s, struct rondo_flight *f, uint64_t now_ns,
+                                    struct rondo_after *after) RONDO_REQUIRES(s->mu);
+/* A write has ended; both are given. */
+void rondo_shard_land_write(struct rondo_flight *f, struct rondo_landing *landing, uint64_t now_ns);
 
 /* What all waiters of a flight get. */
 struct rondo_answer rondo_shard_landing_answer_locked(struct rondo_shard *s,

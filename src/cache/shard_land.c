@@ -4,7 +4,7 @@
 #include "cache/loader.h"
 #include "cache/shard_internal.h"
 
-static void take_down(struct rondo_shard *s, struct rondo_flight *f) {
+void rondo_shard_take_down_locked(struct rondo_shard *s, struct rondo_flight *f) {
     struct rondo_part *part = f->owner;
     rondo_flight_move(f, RONDO_FLIGHT_LANDED);
     rondo_deadline_clear(&f->deadline);
@@ -13,46 +13,66 @@ static void take_down(struct rondo_shard *s, struct rondo_flight *f) {
     rondo_shard_account_locked(s, part, rondo_flight_size(f), false);
 }
 
-/* Once a call of the key less runs or waits to run. */
-static void release_held_locked(struct rondo_shard *s, const struct rondo_flight *f,
-                                struct rondo_after *after) RONDO_REQUIRES(s->mu) {
+void rondo_shard_release_held_locked(struct rondo_shard *s, const struct rondo_flight *f,
+                                     struct rondo_after *after) {
     struct rondo_key key = rondo_flight_full_key(f);
-    struct rondo_flight *held = rondo_flights_held(&s->flights, f->hash, &key);
-    if (!held) return;
-    struct rondo_part *part = held->owner;
-    rondo_loader_admit_always(part->policy->loader, 1);
-    rondo_shard_submit_later_locked(held, after);
+    struct rondo_flight *held;
+    while ((held = rondo_flights_held(&s->flights, f->hash, &key)) != NULL) {
+        struct rondo_part *part = held->owner;
+        rondo_loader_admit_always(part->policy->loader, 1);
+        rondo_shard_submit_later_locked(held, after);
+    }
+}
+
+/* A load waits for a write of its key that runs, and for other calls of its key if
+ * too many run; a write waits for those before it. */
+static bool must_wait_locked(struct rondo_shard *s, const struct rondo_flight *f)
+    RONDO_REQUIRES(s->mu) {
+    struct rondo_key key = rondo_flight_full_key(f);
+    const struct rondo_flight *write = rondo_flights_first_write(&s->flights, f->hash, &key);
+    if (f->kind != RONDO_FLIGHT_LOAD) return write != f;
+    if (write && (write->state == RONDO_FLIGHT_RUNNING || write->state == RONDO_FLIGHT_LATE))
+        return true;
+    return !f->is_private &&
+           rondo_flights_running(&s->flights, f->hash, &key) >= RONDO_FLIGHT_CALLS_MAX;
+}
+
+static void run_locked(struct rondo_shard *s, struct rondo_flight *f, uint64_t now_ns,
+                       struct rondo_after *after) RONDO_REQUIRES(s->mu) {
+    struct rondo_part *part = f->owner;
+    uint64_t timeout_ns = part->policy->opt.load_timeout_ns;
+    rondo_flight_move(f, RONDO_FLIGHT_RUNNING);
+    if (timeout_ns != RONDO_OFF) {
+        uint64_t until_ns = rondo_deadline(now_ns, timeout_ns);
+        rondo_deadline_set(&s->wheel, &f->deadline,
+                           rondo_ms_of(rondo_deadline(until_ns, RONDO_MS - 1)));
+    }
+    rondo_shard_arm_locked(s, after);
 }
 
 static bool host_start(void *host, struct rondo_flight *f, uint64_t now_ns) {
     (void)host;
     struct rondo_shard *s = f->home;
-    struct rondo_part *part = f->owner;
-    struct rondo_key key = rondo_flight_full_key(f);
-    uint64_t timeout_ns = part->policy->opt.load_timeout_ns;
     struct rondo_after after;
     rondo_after_init(&after);
-    bool starts = false, is_dropped = false;
+    bool starts = false, is_over = false;
     rondo_mutex_lock(&s->mu);
-    if (f->n_waiters == 0 && !f->is_background) {
-        take_down(s, f);
-        release_held_locked(s, f, &after);
-        is_dropped = true;
-    } else if (!f->is_private &&
-               rondo_flights_running(&s->flights, f->hash, &key) >= RONDO_FLIGHT_CALLS_MAX) {
+    if (f->kind == RONDO_FLIGHT_LOAD && f->n_waiters == 0 && !f->is_background) {
+        rondo_shard_take_down_locked(s, f);
+        rondo_shard_release_held_locked(s, f, &after);
+        is_over = true;
+    } else if (must_wait_locked(s, f)) {
         rondo_flight_move(f, RONDO_FLIGHT_HELD);
+    } else if (f->kind != RONDO_FLIGHT_LOAD &&
+               !rondo_shard_start_write_locked(s, f, now_ns, &after)) {
+        is_over = true;
     } else {
         starts = true;
-        rondo_flight_move(f, RONDO_FLIGHT_RUNNING);
-        if (timeout_ns != RONDO_OFF)
-            rondo_deadline_set(
-                &s->wheel, &f->deadline,
-                rondo_ms_of(rondo_deadline(rondo_deadline(now_ns, timeout_ns), RONDO_MS - 1)));
-        rondo_shard_arm_locked(s, &after);
+        run_locked(s, f, now_ns, &after);
     }
     rondo_mutex_unlock(&s->mu);
     rondo_after_run(&after, s, rondo_ms_of(now_ns));
-    if (is_dropped) rondo_flight_free(f);
+    if (is_over) rondo_flight_free(f);
     return starts;
 }
 
@@ -177,6 +197,10 @@ static void host_land(void *host, struct rondo_flight *f, struct rondo_landing *
     struct rondo_shard *s = f->home;
     struct rondo_part *part = f->owner;
     uint64_t now_ns = rondo_runtime_now_ns(s->shards->rt);
+    if (f->kind != RONDO_FLIGHT_LOAD) {
+        rondo_shard_land_write(f, landing, now_ns);
+        return;
+    }
     struct rondo_entry *e = entry_of(f, landing, now_ns);
     struct rondo_list waiters;
     rondo_list_init(&waiters);
@@ -185,7 +209,7 @@ static void host_land(void *host, struct rondo_flight *f, struct rondo_landing *
 
     rondo_mutex_lock(&s->mu);
     if (f->state != RONDO_FLIGHT_LATE) count_landing(part, landing);
-    take_down(s, f);
+    rondo_shard_take_down_locked(s, f);
     if (rondo_flight_is_superseded(f, s->epochs[f->space]) || part->is_closed) {
         part->stats.superseded += landing->outcome == RONDO_VALUE;
         if (e) rondo_dead_add(&after.dead, e);
@@ -195,7 +219,7 @@ static void host_land(void *host, struct rondo_flight *f, struct rondo_landing *
     struct rondo_answer answer =
         rondo_shard_landing_answer_locked(s, f, landing, rondo_ms_of(now_ns));
     rondo_shard_leave_all_locked(s, f, &waiters);
-    release_held_locked(s, f, &after);
+    rondo_shard_release_held_locked(s, f, &after);
     rondo_mutex_unlock(&s->mu);
 
     complete_all(&waiters, &answer);

@@ -148,6 +148,41 @@ static enum rondo_outcome lead(const struct rondo_spot *at, const struct rondo_r
     return RONDO_PENDING;
 }
 
+static enum rondo_outcome refuse_write(const struct rondo_spot *at, struct rondo_answer *answer,
+                                       enum rondo_err err) {
+    if (err == RONDO_ERR_FULL) return shed(at, answer, RONDO_TEXT_QUEUE);
+    if (err == RONDO_ERR_INVALID) return fail(at, answer, err, RONDO_TEXT_NO_MATCH);
+    if (err == RONDO_ERR_CONNECT) return fail(at, answer, RONDO_ERR_STORE, RONDO_TEXT_BREAKER);
+    return fail(at, answer, RONDO_ERR_CLOSED, RONDO_TEXT_CLOSED);
+}
+
+static enum rondo_outcome lead_write(const struct rondo_spot *at, enum rondo_flight_kind kind,
+                                     rondo_blob *value, const struct rondo_write *write,
+                                     const struct rondo_read *as_read, struct rondo_answer *answer,
+                                     struct rondo_after *after) RONDO_REQUIRES(at->shard->mu) {
+    enum rondo_err err = part_of(at)->is_closed ? RONDO_ERR_CLOSED : admit(at);
+    if (err) return refuse_write(at, answer, err);
+    struct rondo_waiter *w = waiter_for(at, as_read);
+    struct rondo_flight *f = w ? take_off(at, as_read->client) : NULL;
+    if (!f) {
+        rondo_waiter_free(w);
+        rondo_loader_give_back(at->policy->loader, 1);
+        return fail(at, answer, RONDO_ERR_NOMEM, RONDO_TEXT_NOMEM);
+    }
+    f->kind = (uint8_t)kind;
+    f->is_private = true;
+    if (value) {
+        f->value = rondo_blob_ref(value);
+        rondo_shard_account_locked(at->shard, part_of(at), rondo_blob_cost(value->len), true);
+    }
+    f->write_flags = write->flags;
+    f->write_ttl_ns = write->ttl_ns;
+    join(at, f, w, as_read);
+    rondo_shard_submit_later_locked(f, after);
+    rondo_shard_arm_locked(at->shard, after);
+    return RONDO_PENDING;
+}
+
 /* A load for nobody in particular. */
 static enum rondo_err lead_background(const struct rondo_spot *at, struct rondo_after *after) {
     enum rondo_err err = admit(at);
@@ -269,6 +304,24 @@ enum rondo_outcome rondo_shard_miss_locked(const struct rondo_spot *at, struct r
     if (at->policy->loader) return load_locked(at, read, answer, after);
     *answer = rondo_answer_absent();
     return RONDO_ABSENT;
+}
+
+enum rondo_outcome rondo_shard_write_through(const struct rondo_spot *at,
+                                             enum rondo_flight_kind kind, struct rondo_slice value,
+                                             const struct rondo_write *write,
+                                             struct rondo_answer *answer) {
+    struct rondo_read as_read = {.done = write->done, .client = write->client};
+    rondo_blob *blob = kind == RONDO_FLIGHT_STORE ? rondo_blob_copy(value.data, value.len) : NULL;
+    if (kind == RONDO_FLIGHT_STORE && !blob)
+        return fail(at, answer, RONDO_ERR_NOMEM, RONDO_TEXT_NOMEM);
+    struct rondo_after after;
+    rondo_after_init(&after);
+    rondo_mutex_lock(&at->shard->mu);
+    enum rondo_outcome outcome = lead_write(at, kind, blob, write, &as_read, answer, &after);
+    rondo_mutex_unlock(&at->shard->mu);
+    rondo_after_run(&after, at->shard, rondo_ms_of(at->now_ns));
+    rondo_blob_unref(blob);
+    return outcome;
 }
 
 enum rondo_err rondo_shard_refresh(const struct rondo_spot *at) {

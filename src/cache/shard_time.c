@@ -20,11 +20,29 @@ static void end_waiter_locked(struct rondo_shard *s, struct rondo_waiter *w, uin
     rondo_flight_leave(f, w);
     rondo_shard_note_left_locked(s, part, 1);
     part->stats.waits_timeout++;
-    w->reply.answer = rondo_shard_or_stale_locked(
-        s, part, f->hash, &key, now_ms,
-        rondo_policy_failure(part->policy, RONDO_ERR_TIMEOUT, RONDO_TEXT_TIMEOUT));
+    if (f->kind != RONDO_FLIGHT_LOAD)
+        w->reply.answer = rondo_policy_failure(part->policy, RONDO_ERR_STORE, RONDO_TEXT_TIMEOUT);
+    else
+        w->reply.answer = rondo_shard_or_stale_locked(
+            s, part, f->hash, &key, now_ms,
+            rondo_policy_failure(part->policy, RONDO_ERR_TIMEOUT, RONDO_TEXT_TIMEOUT));
     part->stats.stale_hits += w->reply.answer.is_stale;
     rondo_list_push_back(&after->waiters, &w->link);
+}
+
+/* Whether the write happened is unknown: what memory has may be out of date. */
+static void end_write_locked(struct rondo_shard *s, struct rondo_flight *f, uint64_t now_ms,
+                             struct rondo_after *after) RONDO_REQUIRES(s->mu) {
+    struct rondo_part *part = f->owner;
+    struct rondo_entry *e =
+        rondo_table_find(&s->memory.table, f->hash, f->space, rondo_flight_key(f));
+    if (e && rondo_is_fresh_value(e, now_ms)) ++*rondo_memory_version(&s->memory, e->hash);
+    if (e) rondo_memory_drop(&s->memory, e, &after->dead);
+    struct rondo_list waiters;
+    rondo_list_init(&waiters);
+    rondo_shard_leave_all_locked(s, f, &waiters);
+    fail_waiters(&waiters, part->policy, RONDO_ERR_STORE, RONDO_TEXT_TIMEOUT);
+    rondo_list_splice_back(&after->waiters, &waiters);
 }
 
 static void end_call_locked(struct rondo_shard *s, struct rondo_flight *f, uint64_t now_ms,
@@ -33,6 +51,10 @@ static void end_call_locked(struct rondo_shard *s, struct rondo_flight *f, uint6
     rondo_flight_move(f, RONDO_FLIGHT_LATE);
     after->late[after->n_late].loader = part->policy->loader;
     after->late[after->n_late++].flight = f;
+    if (f->kind != RONDO_FLIGHT_LOAD) {
+        end_write_locked(s, f, now_ms, after);
+        return;
+    }
     part->stats.loads_timeout++;
     struct rondo_landing late = {.outcome = RONDO_FAILED,
                                  .err = RONDO_ERR_TIMEOUT,

@@ -122,7 +122,7 @@ enum rondo_err rondo_txn_put(rondo_txn *txn, size_t i, struct rondo_slice value,
     static const struct rondo_write defaults = {0};
     struct item *item = &txn->items[i];
     const struct rondo_cache_options *opt = &item->at.policy->opt;
-    if (opt->writes == RONDO_WRITES_REFUSE) return RONDO_ERR_REFUSED;
+    if (opt->writes != RONDO_WRITES_MEMORY) return RONDO_ERR_REFUSED;
     if (value.len > opt->max_value_bytes) return RONDO_ERR_TOO_LARGE;
     if (!write) write = &defaults;
     struct rondo_entry *e = rondo_shard_entry_for(&item->at, value, write);
@@ -135,6 +135,7 @@ enum rondo_err rondo_txn_put(rondo_txn *txn, size_t i, struct rondo_slice value,
 
 bool rondo_txn_delete(rondo_txn *txn, size_t i) RONDO_NO_TSA {
     struct item *item = &txn->items[i];
+    if (item->at.policy->opt.writes != RONDO_WRITES_MEMORY) return false;
     struct rondo_slice old;
     bool was_there = rondo_txn_get(txn, i, &old) == RONDO_VALUE;
     (void)rondo_shard_delete_locked(&item->at, &txn->shards[item->shard].after);

@@ -91,6 +91,10 @@ enum rondo_outcome rondo_cache_update(rondo_cache *cache, const struct rondo_key
         *answer = rondo_policy_failure(policy, RONDO_ERR_REFUSED, RONDO_TEXT_REFUSED);
         return RONDO_FAILED;
     }
+    if (policy->opt.writes == RONDO_WRITES_THROUGH) {
+        *answer = rondo_policy_failure(policy, RONDO_ERR_UNSUPPORTED, RONDO_TEXT_THROUGH);
+        return RONDO_FAILED;
+    }
     uint64_t now_ns = read->now_ns ? read->now_ns : rondo_runtime_now_ns(cache->ks->shards.rt);
     struct rondo_spot at;
     rondo_keyspace_spot(cache->ks, &cache->policy, key, now_ns, &at);

@@ -18,7 +18,7 @@ struct rondo_waiter *rondo_waiter_new(const struct rondo_completion *done, uint3
     w->reply.index = index;
     w->fn = done->fn;
     w->arg = done->arg;
-    if (!done->fn) w->to = rondo_actor_ref(done->to);
+    if (!done->fn && done->to) w->to = rondo_actor_ref(done->to);
     rondo_list_init(&w->link);
     rondo_deadline_init(&w->deadline);
     w->joined_ns = now_ns;
@@ -40,6 +40,10 @@ void rondo_waiter_complete_ready(struct rondo_waiter *w) {
         return;
     }
     rondo_actor *to = w->to;
+    if (!to) { /* nobody asked to be told */
+        rondo_msg_free(w);
+        return;
+    }
     rondo_send(to, w);
     rondo_actor_unref(to);
 }

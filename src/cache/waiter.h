@@ -19,7 +19,7 @@ struct rondo_waiter {
     struct rondo_reply reply; /* first: what is sent */
     rondo_answer_fn fn;       /* NULL: the reply goes to `to` */
     void *arg;
-    rondo_actor *to;             /* a reference */
+    rondo_actor *to;             /* a reference; NULL, and fn NULL: nobody is told */
     struct rondo_list link;      /* of a flight, or of those to be completed */
     struct rondo_flight *flight; /* NULL once taken off */
     struct rondo_deadline deadline;
