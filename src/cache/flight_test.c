@@ -89,11 +89,9 @@ static void test_waiters_leave_in_order(void **state) {
     rondo_flight_leave_all(f, &out);
     assert_int_equal(f->n_waiters, 0);
     for (uint32_t i = 0; i < 3; i += 2) {
-        struct rondo_waiter *first =
-            RONDO_LIST_ENTRY(rondo_list_pop_front(&out), struct rondo_waiter, link);
-        assert_ptr_equal(first, w[i]);
-        assert_null(first->flight);
-        rondo_waiter_free(first);
+        assert_ptr_equal(rondo_list_pop_front(&out), &w[i]->link);
+        assert_null(w[i]->flight);
+        rondo_waiter_free(w[i]);
     }
     take_down(f);
     rondo_flights_fini(&flights);
