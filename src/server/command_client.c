@@ -2,9 +2,9 @@
 /* CLIENT and its sub-commands. */
 #include "server/session.h"
 
-static enum rondo_run set_text(struct rondo_call *call, enum rondo_client_text which, size_t arg) {
-    if (!rondo_call_set_text(call, which, call->argv[arg])) return RONDO_RUN_DONE;
-    return rondo_call_ok(call);
+static enum rondo_run set_text(struct rondo_cmd *call, enum rondo_client_text which, size_t arg) {
+    if (!rondo_cmd_set_text(call, which, call->argv[arg])) return RONDO_RUN_DONE;
+    return rondo_cmd_ok(call);
 }
 
 static bool is_client_text(struct rondo_slice text) {
@@ -14,25 +14,25 @@ static bool is_client_text(struct rondo_slice text) {
     return true;
 }
 
-bool rondo_call_set_text(struct rondo_call *call, enum rondo_client_text which,
-                         struct rondo_slice text) {
+bool rondo_cmd_set_text(struct rondo_cmd *call, enum rondo_client_text which,
+                        struct rondo_slice text) {
     static const char *const what[] = {"Client names", "lib-name", "lib-ver"};
     struct rondo_session *s = call->session;
     if (!is_client_text(text))
-        (void)rondo_call_error(
-            call, "ERR %s cannot contain spaces, newlines or special characters.", what[which]);
+        (void)rondo_cmd_error(call, "ERR %s cannot contain spaces, newlines or special characters.",
+                              what[which]);
     else if (rondo_clients_set_text(&s->service->clients, s->client, which, text) != RONDO_OK)
-        (void)rondo_call_error(call, "OOM out of memory");
+        (void)rondo_cmd_error(call, "OOM out of memory");
     else
         return true;
     return false;
 }
 
-static enum rondo_run run_setname(struct rondo_call *call) {
+static enum rondo_run run_setname(struct rondo_cmd *call) {
     return set_text(call, RONDO_CLIENT_NAME, 2);
 }
 
-static enum rondo_run run_getname(struct rondo_call *call) {
+static enum rondo_run run_getname(struct rondo_cmd *call) {
     const char *name = call->session->client->texts[RONDO_CLIENT_NAME];
     if (name)
         rondo_resp_write_bulk_str(&call->w, name);
@@ -41,15 +41,15 @@ static enum rondo_run run_getname(struct rondo_call *call) {
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_setinfo(struct rondo_call *call) {
-    if (rondo_call_is(call, 2, "LIB-NAME")) return set_text(call, RONDO_CLIENT_LIB_NAME, 3);
-    if (rondo_call_is(call, 2, "LIB-VER")) return set_text(call, RONDO_CLIENT_LIB_VER, 3);
-    return rondo_call_error(call, "ERR Unrecognized option '%.*s'",
-                            call->argv[2].len < 64 ? (int)call->argv[2].len : 64,
-                            (const char *)call->argv[2].data);
+static enum rondo_run run_setinfo(struct rondo_cmd *call) {
+    if (rondo_cmd_is(call, 2, "LIB-NAME")) return set_text(call, RONDO_CLIENT_LIB_NAME, 3);
+    if (rondo_cmd_is(call, 2, "LIB-VER")) return set_text(call, RONDO_CLIENT_LIB_VER, 3);
+    return rondo_cmd_error(call, "ERR Unrecognized option '%.*s'",
+                           call->argv[2].len < 64 ? (int)call->argv[2].len : 64,
+                           (const char *)call->argv[2].data);
 }
 
-static enum rondo_run run_id(struct rondo_call *call) {
+static enum rondo_run run_id(struct rondo_cmd *call) {
     rondo_resp_write_int(&call->w, (int64_t)call->session->client->id);
     return RONDO_RUN_DONE;
 }
@@ -58,7 +58,7 @@ static enum rondo_run run_id(struct rondo_call *call) {
 
 struct list {
     struct rondo_buf text;
-    const struct rondo_call *call;
+    const struct rondo_cmd *call;
     size_t first_id; /* argument number of the ids; 0: all clients */
     uint64_t now_ns;
     enum rondo_err err;
@@ -102,42 +102,42 @@ static void add_line(void *arg, const struct rondo_client *client) {
         text_of(client, RONDO_CLIENT_LIB_VER));
 }
 
-static enum rondo_run write_list(struct rondo_call *call, struct list *l) {
+static enum rondo_run write_list(struct rondo_cmd *call, struct list *l) {
     if (l->err)
-        (void)rondo_call_error(call, "OOM out of memory");
+        (void)rondo_cmd_error(call, "OOM out of memory");
     else
         rondo_resp_write_verbatim(&call->w, "txt", l->text.data, l->text.len);
     rondo_buf_fini(&l->text);
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_list(struct rondo_call *call) {
+static enum rondo_run run_list(struct rondo_cmd *call) {
     struct list l = {.call = call, .now_ns = call->now_ns};
     bool is_empty = false;
-    if (call->argc == 4 && rondo_call_is(call, 2, "TYPE")) {
-        is_empty = !rondo_call_is(call, 3, "normal");
-        bool is_known = !is_empty || rondo_call_is(call, 3, "master") ||
-                        rondo_call_is(call, 3, "replica") || rondo_call_is(call, 3, "slave") ||
-                        rondo_call_is(call, 3, "pubsub");
+    if (call->argc == 4 && rondo_cmd_is(call, 2, "TYPE")) {
+        is_empty = !rondo_cmd_is(call, 3, "normal");
+        bool is_known = !is_empty || rondo_cmd_is(call, 3, "master") ||
+                        rondo_cmd_is(call, 3, "replica") || rondo_cmd_is(call, 3, "slave") ||
+                        rondo_cmd_is(call, 3, "pubsub");
         if (!is_known)
-            return rondo_call_error(call, "ERR Unknown client type '%.*s'",
-                                    call->argv[3].len < 64 ? (int)call->argv[3].len : 64,
-                                    (const char *)call->argv[3].data);
-    } else if (call->argc > 3 && rondo_call_is(call, 2, "ID")) {
+            return rondo_cmd_error(call, "ERR Unknown client type '%.*s'",
+                                   call->argv[3].len < 64 ? (int)call->argv[3].len : 64,
+                                   (const char *)call->argv[3].data);
+    } else if (call->argc > 3 && rondo_cmd_is(call, 2, "ID")) {
         l.first_id = 3;
         for (size_t i = 3; i < call->argc; i++) {
             int64_t id;
             if (!rondo_slice_to_int(call->argv[i], &id) || id <= 0)
-                return rondo_call_error(call, "ERR Invalid client ID");
+                return rondo_cmd_error(call, "ERR Invalid client ID");
         }
     } else if (call->argc > 2) {
-        return rondo_call_syntax_error(call);
+        return rondo_cmd_syntax_error(call);
     }
     if (!is_empty) rondo_clients_each(&call->session->service->clients, add_line, &l);
     return write_list(call, &l);
 }
 
-static enum rondo_run run_info(struct rondo_call *call) {
+static enum rondo_run run_info(struct rondo_cmd *call) {
     struct list l = {.call = call, .now_ns = call->now_ns};
     add_line(&l, call->session->client);
     return write_list(call, &l);
@@ -169,37 +169,37 @@ static bool is_victim(void *arg, const struct rondo_client *client) {
 }
 
 /* False after an error reply. */
-static bool read_kill(struct rondo_call *call, struct kill *k) {
+static bool read_kill(struct rondo_cmd *call, struct kill *k) {
     for (size_t i = 2; i + 1 < call->argc; i += 2) {
         struct rondo_slice value = call->argv[i + 1];
         int64_t id = 0;
-        if (rondo_call_is(call, i, "ID")) {
+        if (rondo_cmd_is(call, i, "ID")) {
             if (!rondo_slice_to_int(value, &id) || id <= 0) {
-                (void)rondo_call_error(call, "ERR client-id should be greater than 0");
+                (void)rondo_cmd_error(call, "ERR client-id should be greater than 0");
                 return false;
             }
             k->id = (uint64_t)id;
-        } else if (rondo_call_is(call, i, "ADDR")) {
+        } else if (rondo_cmd_is(call, i, "ADDR")) {
             k->peer = value;
-        } else if (rondo_call_is(call, i, "LADDR")) {
+        } else if (rondo_cmd_is(call, i, "LADDR")) {
             k->local = value;
-        } else if (rondo_call_is(call, i, "TYPE")) {
-            k->none = !rondo_call_is(call, i + 1, "normal");
-        } else if (rondo_call_is(call, i, "USER")) {
+        } else if (rondo_cmd_is(call, i, "TYPE")) {
+            k->none = !rondo_cmd_is(call, i + 1, "normal");
+        } else if (rondo_cmd_is(call, i, "USER")) {
             k->none = k->none || !rondo_slice_is(value, "default");
-        } else if (rondo_call_is(call, i, "SKIPME") && rondo_call_is(call, i + 1, "yes")) {
+        } else if (rondo_cmd_is(call, i, "SKIPME") && rondo_cmd_is(call, i + 1, "yes")) {
             k->skip_me = true;
-        } else if (rondo_call_is(call, i, "SKIPME") && rondo_call_is(call, i + 1, "no")) {
+        } else if (rondo_cmd_is(call, i, "SKIPME") && rondo_cmd_is(call, i + 1, "no")) {
             k->skip_me = false;
         } else {
-            (void)rondo_call_syntax_error(call);
+            (void)rondo_cmd_syntax_error(call);
             return false;
         }
     }
     return true;
 }
 
-static enum rondo_run run_kill(struct rondo_call *call) {
+static enum rondo_run run_kill(struct rondo_cmd *call) {
     struct rondo_session *s = call->session;
     struct kill k = {.me = s->client, .skip_me = true};
     bool is_old_form = call->argc == 3;
@@ -207,29 +207,29 @@ static enum rondo_run run_kill(struct rondo_call *call) {
         k.peer = call->argv[2];
         k.skip_me = false;
     } else if (call->argc % 2 != 0) {
-        return rondo_call_syntax_error(call);
+        return rondo_cmd_syntax_error(call);
     } else if (!read_kill(call, &k)) {
         return RONDO_RUN_DONE;
     }
     size_t n = rondo_clients_tell(&s->service->clients, RONDO_SESSION_KILL, is_victim, &k, NULL);
-    if (is_old_form && n == 0) return rondo_call_error(call, "ERR No such client");
-    if (is_old_form) return rondo_call_ok(call);
+    if (is_old_form && n == 0) return rondo_cmd_error(call, "ERR No such client");
+    if (is_old_form) return rondo_cmd_ok(call);
     rondo_resp_write_int(&call->w, (int64_t)n);
     return RONDO_RUN_DONE;
 }
 
 /* ---- switches --------------------------------------------------------------------- */
 
-static enum rondo_run run_reply(struct rondo_call *call) {
+static enum rondo_run run_reply(struct rondo_cmd *call) {
     uint8_t *mode = &call->session->reply_mode;
-    if (rondo_call_is(call, 2, "ON")) {
+    if (rondo_cmd_is(call, 2, "ON")) {
         *mode = RONDO_REPLY_ON;
-        return rondo_call_ok(call);
+        return rondo_cmd_ok(call);
     }
-    if (rondo_call_is(call, 2, "OFF"))
+    if (rondo_cmd_is(call, 2, "OFF"))
         *mode = RONDO_REPLY_OFF;
-    else if (!rondo_call_is(call, 2, "SKIP"))
-        return rondo_call_syntax_error(call);
+    else if (!rondo_cmd_is(call, 2, "SKIP"))
+        return rondo_cmd_syntax_error(call);
     else if (*mode != RONDO_REPLY_OFF)
         *mode = RONDO_REPLY_SKIP_NEXT;
     return RONDO_RUN_DONE;
@@ -237,12 +237,12 @@ static enum rondo_run run_reply(struct rondo_call *call) {
 
 /* NO-EVICT and NO-TOUCH: this server never evicts clients, and a touch is what a
  * cache lives by. */
-static enum rondo_run run_switch(struct rondo_call *call) {
-    if (rondo_call_is(call, 2, "ON") || rondo_call_is(call, 2, "OFF")) return rondo_call_ok(call);
-    return rondo_call_syntax_error(call);
+static enum rondo_run run_switch(struct rondo_cmd *call) {
+    if (rondo_cmd_is(call, 2, "ON") || rondo_cmd_is(call, 2, "OFF")) return rondo_cmd_ok(call);
+    return rondo_cmd_syntax_error(call);
 }
 
-static enum rondo_run run_help(struct rondo_call *call) {
+static enum rondo_run run_help(struct rondo_cmd *call) {
     static const char *const lines[] = {
         "CLIENT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
         "GETNAME",

@@ -60,13 +60,13 @@ static const struct setting {
     {"timeout", NULL, get_timeout},
 };
 
-static bool is_wanted(const struct rondo_call *call, const char *name) {
+static bool is_wanted(const struct rondo_cmd *call, const char *name) {
     for (size_t i = 2; i < call->argc; i++)
         if (rondo_glob_match(call->argv[i], rondo_slice_str(name), true)) return true;
     return false;
 }
 
-static enum rondo_run run_get(struct rondo_call *call) {
+static enum rondo_run run_get(struct rondo_cmd *call) {
     size_t n = 0;
     for (size_t i = 0; i < RONDO_COUNT_OF(settings); i++) n += is_wanted(call, settings[i].name);
     rondo_resp_write_map(&call->w, n);
@@ -81,31 +81,31 @@ static enum rondo_run run_get(struct rondo_call *call) {
     return RONDO_RUN_DONE;
 }
 
-static bool is_setting(const struct rondo_call *call, size_t arg) {
+static bool is_setting(const struct rondo_cmd *call, size_t arg) {
     for (size_t i = 0; i < RONDO_COUNT_OF(settings); i++)
-        if (rondo_call_is(call, arg, settings[i].name)) return true;
+        if (rondo_cmd_is(call, arg, settings[i].name)) return true;
     return false;
 }
 
 /* What is set stands in the file; nothing changes while the server runs. */
-static enum rondo_run run_set(struct rondo_call *call) {
-    if (call->argc % 2 != 0) return rondo_call_arity_error(call);
+static enum rondo_run run_set(struct rondo_cmd *call) {
+    if (call->argc % 2 != 0) return rondo_cmd_arity_error(call);
     size_t arg = 2;
     while (arg + 2 < call->argc && is_setting(call, arg)) arg += 2;
     int len = call->argv[arg].len < 64 ? (int)call->argv[arg].len : 64;
     if (!is_setting(call, arg))
-        return rondo_call_error(call,
-                                "ERR Unknown option or number of arguments for CONFIG SET - '%.*s'",
-                                len, (const char *)call->argv[arg].data);
-    return rondo_call_error(call,
-                            "ERR CONFIG SET failed (possibly related to argument '%.*s') - can't "
-                            "set immutable config",
-                            len, (const char *)call->argv[arg].data);
+        return rondo_cmd_error(call,
+                               "ERR Unknown option or number of arguments for CONFIG SET - '%.*s'",
+                               len, (const char *)call->argv[arg].data);
+    return rondo_cmd_error(call,
+                           "ERR CONFIG SET failed (possibly related to argument '%.*s') - can't "
+                           "set immutable config",
+                           len, (const char *)call->argv[arg].data);
 }
 
-static enum rondo_run run_resetstat(struct rondo_call *call) {
+static enum rondo_run run_resetstat(struct rondo_cmd *call) {
     rondo_service_reset_counts(call->session->service);
-    return rondo_call_ok(call);
+    return rondo_cmd_ok(call);
 }
 
 #define CONFIG(name, arity, since, summary, run)                                                   \

@@ -11,7 +11,7 @@ static bool is_password(const char *password, struct rondo_slice given) {
     return differ == 0;
 }
 
-static enum rondo_run wrong_password(struct rondo_call *call) {
+static enum rondo_run wrong_password(struct rondo_cmd *call) {
     rondo_resp_write_error(&call->w,
                            "WRONGPASS invalid username-password pair or user is disabled.");
     return RONDO_RUN_DONE;
@@ -27,16 +27,16 @@ static bool authenticate(struct rondo_session *s, struct rondo_slice user,
     return true;
 }
 
-static enum rondo_run run_auth(struct rondo_call *call) {
+static enum rondo_run run_auth(struct rondo_cmd *call) {
     struct rondo_session *s = call->session;
-    if (call->argc > 3) return rondo_call_syntax_error(call);
+    if (call->argc > 3) return rondo_cmd_syntax_error(call);
     if (call->argc == 2 && !s->service->config->password)
-        return rondo_call_error(call,
-                                "ERR AUTH <password> called without any password configured for "
-                                "the default user. Are you sure your configuration is correct?");
+        return rondo_cmd_error(call,
+                               "ERR AUTH <password> called without any password configured for "
+                               "the default user. Are you sure your configuration is correct?");
     struct rondo_slice user = call->argc == 3 ? call->argv[1] : rondo_slice_str("default");
     if (!authenticate(s, user, call->argv[call->argc - 1])) return wrong_password(call);
-    return rondo_call_ok(call);
+    return rondo_cmd_ok(call);
 }
 
 /* ---- HELLO ------------------------------------------------------------------------ */
@@ -48,38 +48,38 @@ struct hello {
 };
 
 /* False after an error reply. */
-static bool read_hello(struct rondo_call *call, struct hello *h) {
+static bool read_hello(struct rondo_cmd *call, struct hello *h) {
     size_t i = 1;
     if (call->argc > 1) {
         if (!rondo_slice_to_int(call->argv[i++], &h->proto)) {
-            (void)rondo_call_error(call, "ERR Protocol version is not an integer or out of range");
+            (void)rondo_cmd_error(call, "ERR Protocol version is not an integer or out of range");
             return false;
         }
         if (h->proto < 2 || h->proto > 3) {
-            (void)rondo_call_error(call, "NOPROTO unsupported protocol version");
+            (void)rondo_cmd_error(call, "NOPROTO unsupported protocol version");
             return false;
         }
     }
     for (; i < call->argc; i++) {
         size_t more = call->argc - 1 - i;
-        if (rondo_call_is(call, i, "AUTH") && more >= 2) {
+        if (rondo_cmd_is(call, i, "AUTH") && more >= 2) {
             h->has_auth = true;
             h->user = call->argv[++i];
             h->password = call->argv[++i];
-        } else if (rondo_call_is(call, i, "SETNAME") && more >= 1) {
+        } else if (rondo_cmd_is(call, i, "SETNAME") && more >= 1) {
             h->has_name = true;
             h->name = call->argv[++i];
         } else {
-            (void)rondo_call_error(call, "ERR Syntax error in HELLO option '%.*s'",
-                                   call->argv[i].len < 64 ? (int)call->argv[i].len : 64,
-                                   (const char *)call->argv[i].data);
+            (void)rondo_cmd_error(call, "ERR Syntax error in HELLO option '%.*s'",
+                                  call->argv[i].len < 64 ? (int)call->argv[i].len : 64,
+                                  (const char *)call->argv[i].data);
             return false;
         }
     }
     return true;
 }
 
-static void write_hello(struct rondo_call *call) {
+static void write_hello(struct rondo_cmd *call) {
     struct rondo_resp_writer *w = &call->w;
     w->proto = call->session->proto; /* the answer is in the new protocol already */
     rondo_resp_write_map(w, 7);
@@ -99,17 +99,17 @@ static void write_hello(struct rondo_call *call) {
     rondo_resp_write_array(w, 0);
 }
 
-static enum rondo_run run_hello(struct rondo_call *call) {
+static enum rondo_run run_hello(struct rondo_cmd *call) {
     struct rondo_session *s = call->session;
     struct hello h = {.proto = s->proto};
     if (!read_hello(call, &h)) return RONDO_RUN_DONE;
     if (h.has_auth && !authenticate(s, h.user, h.password)) return wrong_password(call);
     if (!s->is_authenticated)
-        return rondo_call_error(
+        return rondo_cmd_error(
             call, "NOAUTH HELLO must be called with the client already authenticated, otherwise "
                   "the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the "
                   "client and select the RESP protocol version at the same time");
-    if (h.has_name && !rondo_call_set_text(call, RONDO_CLIENT_NAME, h.name)) return RONDO_RUN_DONE;
+    if (h.has_name && !rondo_cmd_set_text(call, RONDO_CLIENT_NAME, h.name)) return RONDO_RUN_DONE;
     rondo_session_set_proto(s, (uint8_t)h.proto);
     write_hello(call);
     return RONDO_RUN_DONE;
@@ -117,9 +117,9 @@ static enum rondo_run run_hello(struct rondo_call *call) {
 
 /* ---- the small ones --------------------------------------------------------------- */
 
-static enum rondo_run run_ping(struct rondo_call *call) {
+static enum rondo_run run_ping(struct rondo_cmd *call) {
     bool is_listening = call->session->is_listening && call->session->proto == 2;
-    if (call->argc > 2) return rondo_call_arity_error(call);
+    if (call->argc > 2) return rondo_cmd_arity_error(call);
     if (is_listening) {
         rondo_resp_write_array(&call->w, 2);
         rondo_resp_write_bulk_str(&call->w, "pong");
@@ -133,30 +133,30 @@ static enum rondo_run run_ping(struct rondo_call *call) {
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_echo(struct rondo_call *call) {
+static enum rondo_run run_echo(struct rondo_cmd *call) {
     rondo_resp_write_bulk(&call->w, call->argv[1].data, call->argv[1].len);
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_select(struct rondo_call *call) {
+static enum rondo_run run_select(struct rondo_cmd *call) {
     int64_t db;
     if (!rondo_slice_to_int(call->argv[1], &db) || db < INT32_MIN || db > INT32_MAX)
-        return rondo_call_error(call, "ERR value is not an integer or out of range");
+        return rondo_cmd_error(call, "ERR value is not an integer or out of range");
     if (db < 0 || db >= RONDO_SESSION_DATABASES)
-        return rondo_call_error(call, "ERR DB index is out of range");
+        return rondo_cmd_error(call, "ERR DB index is out of range");
     rondo_session_set_db(call->session, (uint8_t)db);
-    return rondo_call_ok(call);
+    return rondo_cmd_ok(call);
 }
 
-static enum rondo_run run_quit(struct rondo_call *call) {
+static enum rondo_run run_quit(struct rondo_cmd *call) {
     call->session->is_quitting = true;
-    return rondo_call_ok(call);
+    return rondo_cmd_ok(call);
 }
 
-static enum rondo_run run_reset(struct rondo_call *call) {
+static enum rondo_run run_reset(struct rondo_cmd *call) {
     struct rondo_session *s = call->session;
     rondo_session_reset(s);
-    if (!rondo_call_set_text(call, RONDO_CLIENT_NAME, (struct rondo_slice){0}))
+    if (!rondo_cmd_set_text(call, RONDO_CLIENT_NAME, (struct rondo_slice){0}))
         return RONDO_RUN_DONE;
     rondo_resp_write_simple(&call->w, "RESET");
     return RONDO_RUN_DONE;

@@ -3,11 +3,11 @@
 #include "server/glob.h"
 #include "server/session.h"
 
-static size_t count_all(const struct rondo_call *call) {
+static size_t count_all(const struct rondo_cmd *call) {
     return call->session->service->commands.n;
 }
 
-static const struct rondo_command *find(const struct rondo_call *call, struct rondo_slice name) {
+static const struct rondo_command *find(const struct rondo_cmd *call, struct rondo_slice name) {
     const char *bar = name.len ? memchr(name.data, '|', name.len) : NULL;
     if (!bar) return rondo_commands_find(&call->session->service->commands, name);
     size_t n = (size_t)(bar - (const char *)name.data);
@@ -100,14 +100,14 @@ static void write_info(struct rondo_resp_writer *w, const struct rondo_command *
     }
 }
 
-enum rondo_run rondo_command_run_command(struct rondo_call *call) {
+enum rondo_run rondo_command_run_command(struct rondo_cmd *call) {
     rondo_resp_write_array(&call->w, count_all(call));
     const struct rondo_command *c;
     for (size_t i = 0; (c = rondo_commands_at(i)); i++) write_info(&call->w, c);
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_info(struct rondo_call *call) {
+static enum rondo_run run_info(struct rondo_cmd *call) {
     if (call->argc == 2) return rondo_command_run_command(call);
     rondo_resp_write_array(&call->w, call->argc - 2);
     for (size_t i = 2; i < call->argc; i++) {
@@ -143,7 +143,7 @@ static void write_docs(struct rondo_resp_writer *w, const struct rondo_command *
     for (size_t i = 0; i < c->subs->n; i++) write_doc(w, &c->subs->commands[i], false);
 }
 
-static enum rondo_run run_docs(struct rondo_call *call) {
+static enum rondo_run run_docs(struct rondo_cmd *call) {
     const struct rondo_command *c;
     if (call->argc == 2) {
         rondo_resp_write_map(&call->w, count_all(call));
@@ -158,29 +158,29 @@ static enum rondo_run run_docs(struct rondo_call *call) {
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_count(struct rondo_call *call) {
+static enum rondo_run run_count(struct rondo_cmd *call) {
     rondo_resp_write_int(&call->w, (int64_t)count_all(call));
     return RONDO_RUN_DONE;
 }
 
 /* FILTERBY MODULE x (there are none), ACLCAT x, PATTERN x. */
-static bool is_listed(const struct rondo_call *call, const struct rondo_command *c) {
+static bool is_listed(const struct rondo_cmd *call, const struct rondo_command *c) {
     if (call->argc == 2) return true;
-    if (rondo_call_is(call, 3, "PATTERN"))
+    if (rondo_cmd_is(call, 3, "PATTERN"))
         return rondo_glob_match(call->argv[4], rondo_slice_str(c->name), true);
-    if (rondo_call_is(call, 3, "ACLCAT")) {
+    if (rondo_cmd_is(call, 3, "ACLCAT")) {
         const char *category = strcmp(c->group, "generic") == 0 ? "keyspace" : c->group;
-        return rondo_call_is(call, 4, category) ||
-               rondo_call_is(call, 4, c->flags & RONDO_COMMAND_FAST ? "fast" : "slow");
+        return rondo_cmd_is(call, 4, category) ||
+               rondo_cmd_is(call, 4, c->flags & RONDO_COMMAND_FAST ? "fast" : "slow");
     }
     return false;
 }
 
-static enum rondo_run run_list(struct rondo_call *call) {
-    bool has_filter = call->argc == 5 && rondo_call_is(call, 2, "FILTERBY") &&
-                      (rondo_call_is(call, 3, "PATTERN") || rondo_call_is(call, 3, "ACLCAT") ||
-                       rondo_call_is(call, 3, "MODULE"));
-    if (call->argc != 2 && !has_filter) return rondo_call_syntax_error(call);
+static enum rondo_run run_list(struct rondo_cmd *call) {
+    bool has_filter = call->argc == 5 && rondo_cmd_is(call, 2, "FILTERBY") &&
+                      (rondo_cmd_is(call, 3, "PATTERN") || rondo_cmd_is(call, 3, "ACLCAT") ||
+                       rondo_cmd_is(call, 3, "MODULE"));
+    if (call->argc != 2 && !has_filter) return rondo_cmd_syntax_error(call);
     const struct rondo_command *c;
     size_t n = 0;
     for (size_t i = 0; (c = rondo_commands_at(i)); i++) n += is_listed(call, c);
@@ -190,13 +190,13 @@ static enum rondo_run run_list(struct rondo_call *call) {
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_getkeys(struct rondo_call *call) {
+static enum rondo_run run_getkeys(struct rondo_cmd *call) {
     const struct rondo_command *c = find(call, call->argv[2]);
     size_t argc = call->argc - 2, first = 0, step = 0;
-    if (!c) return rondo_call_error(call, "ERR Invalid command specified");
-    if (c->keys.first == 0) return rondo_call_error(call, "ERR The command has no key arguments");
+    if (!c) return rondo_cmd_error(call, "ERR Invalid command specified");
+    if (c->keys.first == 0) return rondo_cmd_error(call, "ERR The command has no key arguments");
     if (!rondo_command_fits(c, argc))
-        return rondo_call_error(call, "ERR Invalid number of arguments specified for command");
+        return rondo_cmd_error(call, "ERR Invalid number of arguments specified for command");
     size_t n = rondo_command_key_range(c, argc, &first, &step);
     rondo_resp_write_array(&call->w, n);
     for (size_t i = 0; i < n; i++) {

@@ -12,28 +12,28 @@ static const struct rondo_ttl_unit seconds = {"EX", 1000, false}, milliseconds =
 enum { IF_NONE = 1, IF_ANY = 2, IF_LATER = 4, IF_EARLIER = 8 };
 
 /* False after an error reply. */
-static bool read_conditions(struct rondo_call *call, unsigned *out) {
+static bool read_conditions(struct rondo_cmd *call, unsigned *out) {
     for (size_t i = 3; i < call->argc; i++) {
-        if (rondo_call_is(call, i, "NX")) {
+        if (rondo_cmd_is(call, i, "NX")) {
             *out |= IF_NONE;
-        } else if (rondo_call_is(call, i, "XX")) {
+        } else if (rondo_cmd_is(call, i, "XX")) {
             *out |= IF_ANY;
-        } else if (rondo_call_is(call, i, "GT")) {
+        } else if (rondo_cmd_is(call, i, "GT")) {
             *out |= IF_LATER;
-        } else if (rondo_call_is(call, i, "LT")) {
+        } else if (rondo_cmd_is(call, i, "LT")) {
             *out |= IF_EARLIER;
         } else {
-            (void)rondo_call_error(call, "ERR Unsupported option %.*s", (int)call->argv[i].len,
-                                   (const char *)call->argv[i].data);
+            (void)rondo_cmd_error(call, "ERR Unsupported option %.*s", (int)call->argv[i].len,
+                                  (const char *)call->argv[i].data);
             return false;
         }
     }
     bool is_clash = (*out & IF_NONE) && *out != IF_NONE;
     if (is_clash)
-        (void)rondo_call_error(
+        (void)rondo_cmd_error(
             call, "ERR NX and XX, GT or LT options at the same time are not compatible");
     else if ((*out & IF_LATER) && (*out & IF_EARLIER))
-        (void)rondo_call_error(call, "ERR GT and LT options at the same time are not compatible");
+        (void)rondo_cmd_error(call, "ERR GT and LT options at the same time are not compatible");
     else
         return true;
     return false;
@@ -47,13 +47,13 @@ static bool is_met(unsigned conditions, uint64_t now_expiry, uint64_t expiry) {
     return !(conditions & IF_EARLIER) || now_expiry == RONDO_OFF || expiry < now_expiry;
 }
 
-static enum rondo_run expire(struct rondo_call *call, const struct rondo_ttl_unit *unit) {
-    struct rondo_key key = rondo_call_key(call, 1);
+static enum rondo_run expire(struct rondo_cmd *call, const struct rondo_ttl_unit *unit) {
+    struct rondo_key key = rondo_cmd_key(call, 1);
     unsigned conditions = 0;
     uint64_t expiry;
     if (!read_conditions(call, &conditions) || !rondo_ttl_read_moment(call, 2, unit, &expiry))
         return RONDO_RUN_DONE;
-    rondo_cache *cache = rondo_call_route(call, &key);
+    rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;
     uint64_t old = rondo_cache_expiry(cache, &key, call->now_ns);
     bool is_set = old != 0 && is_met(conditions, old, expiry) &&
@@ -62,22 +62,22 @@ static enum rondo_run expire(struct rondo_call *call, const struct rondo_ttl_uni
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_expire(struct rondo_call *call) {
+static enum rondo_run run_expire(struct rondo_cmd *call) {
     return expire(call, &seconds);
 }
-static enum rondo_run run_pexpire(struct rondo_call *call) {
+static enum rondo_run run_pexpire(struct rondo_cmd *call) {
     return expire(call, &milliseconds);
 }
-static enum rondo_run run_expireat(struct rondo_call *call) {
+static enum rondo_run run_expireat(struct rondo_cmd *call) {
     return expire(call, &at_seconds);
 }
-static enum rondo_run run_pexpireat(struct rondo_call *call) {
+static enum rondo_run run_pexpireat(struct rondo_cmd *call) {
     return expire(call, &at_milliseconds);
 }
 
-static enum rondo_run run_persist(struct rondo_call *call) {
-    struct rondo_key key = rondo_call_key(call, 1);
-    rondo_cache *cache = rondo_call_route(call, &key);
+static enum rondo_run run_persist(struct rondo_cmd *call) {
+    struct rondo_key key = rondo_cmd_key(call, 1);
+    rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;
     uint64_t old = rondo_cache_expiry(cache, &key, call->now_ns);
     bool is_set =
@@ -88,9 +88,9 @@ static enum rondo_run run_persist(struct rondo_call *call) {
 
 /* ---- TTL ---------------------------------------------------------------------------- */
 
-static enum rondo_run tell(struct rondo_call *call, const struct rondo_ttl_unit *unit) {
-    struct rondo_key key = rondo_call_key(call, 1);
-    rondo_cache *cache = rondo_call_route(call, &key);
+static enum rondo_run tell(struct rondo_cmd *call, const struct rondo_ttl_unit *unit) {
+    struct rondo_key key = rondo_cmd_key(call, 1);
+    rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;
     uint64_t expiry = rondo_cache_expiry(cache, &key, call->now_ns);
     if (expiry == 0 || expiry == RONDO_OFF) {
@@ -105,16 +105,16 @@ static enum rondo_run tell(struct rondo_call *call, const struct rondo_ttl_unit 
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_ttl(struct rondo_call *call) {
+static enum rondo_run run_ttl(struct rondo_cmd *call) {
     return tell(call, &seconds);
 }
-static enum rondo_run run_pttl(struct rondo_call *call) {
+static enum rondo_run run_pttl(struct rondo_cmd *call) {
     return tell(call, &milliseconds);
 }
-static enum rondo_run run_expiretime(struct rondo_call *call) {
+static enum rondo_run run_expiretime(struct rondo_cmd *call) {
     return tell(call, &at_seconds);
 }
-static enum rondo_run run_pexpiretime(struct rondo_call *call) {
+static enum rondo_run run_pexpiretime(struct rondo_cmd *call) {
     return tell(call, &at_milliseconds);
 }
 

@@ -15,31 +15,31 @@ static void finish_count(struct rondo_op *op, struct rondo_resp_writer *w) {
     rondo_resp_write_int(w, n);
 }
 
-static bool all_claimed(struct rondo_call *call) {
+static bool all_claimed(struct rondo_cmd *call) {
     for (size_t i = 1; i < call->argc; i++) {
-        struct rondo_key key = rondo_call_key(call, i);
-        if (!rondo_call_route(call, &key)) return false;
+        struct rondo_key key = rondo_cmd_key(call, i);
+        if (!rondo_cmd_route(call, &key)) return false;
     }
     return true;
 }
 
-static enum rondo_run run_del(struct rondo_call *call) {
+static enum rondo_run run_del(struct rondo_cmd *call) {
     size_t n = call->argc - 1, waiting = 0;
-    if (!all_claimed(call) || !rondo_call_reserve(call, n)) return RONDO_RUN_DONE;
+    if (!all_claimed(call) || !rondo_cmd_reserve(call, n)) return RONDO_RUN_DONE;
     for (size_t i = 0; i < n; i++) {
-        struct rondo_key key = rondo_call_key(call, 1 + i);
-        struct rondo_write write = rondo_call_write(call, i);
+        struct rondo_key key = rondo_cmd_key(call, 1 + i);
+        struct rondo_write write = rondo_cmd_write(call, i);
         struct rondo_answer *answer = &call->op->answers[i];
-        rondo_cache *cache = rondo_call_route(call, &key);
+        rondo_cache *cache = rondo_cmd_route(call, &key);
         answer->outcome = rondo_cache_delete(cache, &key, &write, answer);
         if (answer->outcome == RONDO_PENDING) waiting++;
     }
-    return rondo_call_answers(call, finish_count, waiting);
+    return rondo_cmd_answers(call, finish_count, waiting);
 }
 
 /* Is the key in memory?  A source is not asked. */
-static bool is_there(const struct rondo_call *call, rondo_cache *cache, size_t i) {
-    struct rondo_key key = rondo_call_key(call, i);
+static bool is_there(const struct rondo_cmd *call, rondo_cache *cache, size_t i) {
+    struct rondo_key key = rondo_cmd_key(call, i);
     char scratch[1024];
     struct rondo_read read = {
         .now_ns = call->now_ns, .scratch = scratch, .scratch_size = sizeof scratch};
@@ -49,20 +49,20 @@ static bool is_there(const struct rondo_call *call, rondo_cache *cache, size_t i
     return yes;
 }
 
-static enum rondo_run run_exists(struct rondo_call *call) {
+static enum rondo_run run_exists(struct rondo_cmd *call) {
     if (!all_claimed(call)) return RONDO_RUN_DONE;
     int64_t n = 0;
     for (size_t i = 1; i < call->argc; i++) {
-        struct rondo_key key = rondo_call_key(call, i);
-        n += is_there(call, rondo_call_route(call, &key), i);
+        struct rondo_key key = rondo_cmd_key(call, i);
+        n += is_there(call, rondo_cmd_route(call, &key), i);
     }
     rondo_resp_write_int(&call->w, n);
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_type(struct rondo_call *call) {
-    struct rondo_key key = rondo_call_key(call, 1);
-    rondo_cache *cache = rondo_call_route(call, &key);
+static enum rondo_run run_type(struct rondo_cmd *call) {
+    struct rondo_key key = rondo_cmd_key(call, 1);
+    rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;
     rondo_resp_write_simple(&call->w, is_there(call, cache, 1) ? "string" : "none");
     return RONDO_RUN_DONE;

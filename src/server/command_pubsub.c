@@ -10,61 +10,61 @@ static void finish_text(struct rondo_op *op, struct rondo_resp_writer *w) {
         rondo_resp_write_error(w, "OOM out of memory");
 }
 
-static enum rondo_run ask(struct rondo_call *call, enum rondo_hub_verb verb, size_t first_arg) {
+static enum rondo_run ask(struct rondo_cmd *call, enum rondo_hub_verb verb, size_t first_arg) {
     struct rondo_session *s = call->session;
     struct rondo_hub_question q = {.verb = verb,
                                    .from = s->actor,
                                    .client = s->client->id,
-                                   .id = rondo_call_completion(call, 0).id,
+                                   .id = rondo_cmd_completion(call, 0).id,
                                    .proto = s->proto,
                                    .args = call->argv + first_arg,
                                    .n_args = call->argc - first_arg};
     if (rondo_hub_ask(s->service->hub, &q) != RONDO_OK)
-        return rondo_call_error(call, "OOM out of memory");
+        return rondo_cmd_error(call, "OOM out of memory");
     call->op->finish = finish_text;
     call->op->waiting = 1;
     return RONDO_RUN_WAIT;
 }
 
 /* What follows on this connection depends on whether it listens: it waits. */
-static enum rondo_run ask_first(struct rondo_call *call, enum rondo_hub_verb verb) {
+static enum rondo_run ask_first(struct rondo_cmd *call, enum rondo_hub_verb verb) {
     struct rondo_session *s = call->session;
     if (!s->leave) s->leave = rondo_hub_leave_new(s->client->id);
-    if (!s->leave) return rondo_call_error(call, "OOM out of memory");
+    if (!s->leave) return rondo_cmd_error(call, "OOM out of memory");
     enum rondo_run run = ask(call, verb, 1);
     s->is_subscribing = run == RONDO_RUN_WAIT;
     return run;
 }
 
-static enum rondo_run run_subscribe(struct rondo_call *call) {
+static enum rondo_run run_subscribe(struct rondo_cmd *call) {
     return ask_first(call, RONDO_HUB_SUBSCRIBE);
 }
-static enum rondo_run run_psubscribe(struct rondo_call *call) {
+static enum rondo_run run_psubscribe(struct rondo_cmd *call) {
     return ask_first(call, RONDO_HUB_PSUBSCRIBE);
 }
-static enum rondo_run run_unsubscribe(struct rondo_call *call) {
+static enum rondo_run run_unsubscribe(struct rondo_cmd *call) {
     return ask_first(call, RONDO_HUB_UNSUBSCRIBE);
 }
-static enum rondo_run run_punsubscribe(struct rondo_call *call) {
+static enum rondo_run run_punsubscribe(struct rondo_cmd *call) {
     return ask_first(call, RONDO_HUB_PUNSUBSCRIBE);
 }
 
-static enum rondo_run run_publish(struct rondo_call *call) {
+static enum rondo_run run_publish(struct rondo_cmd *call) {
     return ask(call, RONDO_HUB_PUBLISH, 1);
 }
 
-static enum rondo_run run_channels(struct rondo_call *call) {
+static enum rondo_run run_channels(struct rondo_cmd *call) {
     if (call->argc > 3)
-        return rondo_call_error(call, "ERR wrong number of arguments for 'pubsub|channels' "
-                                      "command");
+        return rondo_cmd_error(call, "ERR wrong number of arguments for 'pubsub|channels' "
+                                     "command");
     return ask(call, RONDO_HUB_CHANNELS, 2);
 }
 
-static enum rondo_run run_numsub(struct rondo_call *call) {
+static enum rondo_run run_numsub(struct rondo_cmd *call) {
     return ask(call, RONDO_HUB_NUMSUB, 2);
 }
 
-static enum rondo_run run_numpat(struct rondo_call *call) {
+static enum rondo_run run_numpat(struct rondo_cmd *call) {
     return ask(call, RONDO_HUB_NUMPAT, 2);
 }
 

@@ -28,7 +28,7 @@ static size_t count_caches(rondo_keyspace *ks) {
     return n;
 }
 
-static rondo_cache *find_cache(const struct rondo_call *call, struct rondo_slice name) {
+static rondo_cache *find_cache(const struct rondo_cmd *call, struct rondo_slice name) {
     rondo_keyspace *ks = call->session->service->ks;
     rondo_cache *cache;
     for (size_t i = 0; (cache = rondo_keyspace_cache(ks, i)); i++)
@@ -36,13 +36,13 @@ static rondo_cache *find_cache(const struct rondo_call *call, struct rondo_slice
     return NULL;
 }
 
-static enum rondo_run run_stats(struct rondo_call *call) {
+static enum rondo_run run_stats(struct rondo_cmd *call) {
     rondo_keyspace *ks = call->session->service->ks;
     rondo_cache *cache;
-    if (call->argc > 2) return rondo_call_arity_error(call);
+    if (call->argc > 2) return rondo_cmd_arity_error(call);
     if (call->argc == 2) {
         cache = find_cache(call, call->argv[1]);
-        if (!cache) return rondo_call_error(call, "ERR no such cache");
+        if (!cache) return rondo_cmd_error(call, "ERR no such cache");
         write_stats(&call->w, cache);
         return RONDO_RUN_DONE;
     }
@@ -54,17 +54,17 @@ static enum rondo_run run_stats(struct rondo_call *call) {
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_refresh(struct rondo_call *call) {
-    struct rondo_key key = rondo_call_key(call, 1);
-    rondo_cache *cache = rondo_call_route(call, &key);
+static enum rondo_run run_refresh(struct rondo_cmd *call) {
+    struct rondo_key key = rondo_cmd_key(call, 1);
+    rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;
     enum rondo_err err = rondo_cache_refresh(cache, &key);
     if (err == RONDO_ERR_NOT_FOUND)
-        return rondo_call_error(call, "ERR cache %s has no source", rondo_cache_name(cache));
+        return rondo_cmd_error(call, "ERR cache %s has no source", rondo_cache_name(cache));
     if (err)
-        return rondo_call_error(call, "%s %s %s", rondo_err_word(err), rondo_cache_name(cache),
-                                rondo_err_text(err));
-    return rondo_call_ok(call);
+        return rondo_cmd_error(call, "%s %s %s", rondo_err_word(err), rondo_cache_name(cache),
+                               rondo_err_text(err));
+    return rondo_cmd_ok(call);
 }
 
 static const char *writes_name(enum rondo_writes writes) {
@@ -85,7 +85,7 @@ static void write_text(struct rondo_resp_writer *w, const char *name, const char
 }
 
 /* Of the settings nothing but the type is told: an address may hold a password. */
-static enum rondo_run run_sources(struct rondo_call *call) {
+static enum rondo_run run_sources(struct rondo_cmd *call) {
     const struct rondo_config *config = call->session->service->config;
     size_t n = 0;
     for (size_t i = 0; i < config->n_caches; i++) n += config->caches[i].source_type != NULL;

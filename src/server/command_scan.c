@@ -38,7 +38,7 @@ static struct rondo_slice next_key(const struct found *f, size_t *at) {
     return key;
 }
 
-static void write_keys(struct rondo_call *call, const struct found *f) {
+static void write_keys(struct rondo_cmd *call, const struct found *f) {
     rondo_resp_write_array(&call->w, f->n);
     for (size_t i = 0, at = 0; i < f->n; i++) {
         struct rondo_slice key = next_key(f, &at);
@@ -46,7 +46,7 @@ static void write_keys(struct rondo_call *call, const struct found *f) {
     }
 }
 
-static void walk_all(struct rondo_call *call, struct found *f) {
+static void walk_all(struct rondo_cmd *call, struct found *f) {
     uint64_t cursor = 0;
     do {
         cursor = rondo_keyspace_scan(call->session->service->ks, call->session->db, cursor,
@@ -54,20 +54,20 @@ static void walk_all(struct rondo_call *call, struct found *f) {
     } while (cursor != 0 && !f->err);
 }
 
-static enum rondo_run end(struct rondo_call *call, struct found *f) {
-    if (f->err) (void)rondo_call_error(call, "OOM out of memory");
+static enum rondo_run end(struct rondo_cmd *call, struct found *f) {
+    if (f->err) (void)rondo_cmd_error(call, "OOM out of memory");
     rondo_buf_fini(&f->bytes);
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_keys(struct rondo_call *call) {
+static enum rondo_run run_keys(struct rondo_cmd *call) {
     struct found f = {.pattern = call->argv[1]};
     walk_all(call, &f);
     if (!f.err) write_keys(call, &f);
     return end(call, &f);
 }
 
-static enum rondo_run run_randomkey(struct rondo_call *call) {
+static enum rondo_run run_randomkey(struct rondo_cmd *call) {
     struct found f = {{0}, 0, {NULL, 0}, RONDO_OK};
     uint64_t random = call->now_ns ^ call->session->client->id;
     walk_all(call, &f);
@@ -106,34 +106,34 @@ static bool read_cursor(struct rondo_slice text, uint64_t *out) {
 }
 
 /* False after an error reply. */
-static bool read_scan(struct rondo_call *call, struct scan *s, struct found *f) {
+static bool read_scan(struct rondo_cmd *call, struct scan *s, struct found *f) {
     if (!read_cursor(call->argv[1], &s->cursor)) {
-        (void)rondo_call_error(call, "ERR invalid cursor");
+        (void)rondo_cmd_error(call, "ERR invalid cursor");
         return false;
     }
     for (size_t i = 2; i < call->argc; i += 2) {
         bool has_value = i + 1 < call->argc;
-        if (has_value && rondo_call_is(call, i, "MATCH")) {
+        if (has_value && rondo_cmd_is(call, i, "MATCH")) {
             f->pattern = call->argv[i + 1];
-        } else if (has_value && rondo_call_is(call, i, "TYPE")) {
-            s->is_other_type = !rondo_call_is(call, i + 1, "string");
-        } else if (has_value && rondo_call_is(call, i, "COUNT")) {
+        } else if (has_value && rondo_cmd_is(call, i, "TYPE")) {
+            s->is_other_type = !rondo_cmd_is(call, i + 1, "string");
+        } else if (has_value && rondo_cmd_is(call, i, "COUNT")) {
             if (!rondo_slice_to_int(call->argv[i + 1], &s->count)) {
-                (void)rondo_call_error(call, "ERR value is not an integer or out of range");
+                (void)rondo_cmd_error(call, "ERR value is not an integer or out of range");
                 return false;
             }
             if (s->count >= 1) continue;
-            (void)rondo_call_syntax_error(call);
+            (void)rondo_cmd_syntax_error(call);
             return false;
         } else {
-            (void)rondo_call_syntax_error(call);
+            (void)rondo_cmd_syntax_error(call);
             return false;
         }
     }
     return true;
 }
 
-static enum rondo_run run_scan(struct rondo_call *call) {
+static enum rondo_run run_scan(struct rondo_cmd *call) {
     struct found f = {{0}, 0, {NULL, 0}, RONDO_OK};
     struct scan s = {.count = SCAN_STEP};
     if (!read_scan(call, &s, &f)) return RONDO_RUN_DONE;
@@ -151,7 +151,7 @@ static enum rondo_run run_scan(struct rondo_call *call) {
 
 /* ---- RONDO.INVALIDATE --------------------------------------------------------------- */
 
-static enum rondo_run run_invalidate(struct rondo_call *call) {
+static enum rondo_run run_invalidate(struct rondo_cmd *call) {
     struct found f = {.pattern = call->argv[1]};
     int64_t n = 0;
     if (rondo_glob_is_literal(f.pattern))

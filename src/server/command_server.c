@@ -8,20 +8,20 @@
 /* ---- INFO ------------------------------------------------------------------------- */
 
 static bool wants_section(void *arg, const char *section) {
-    const struct rondo_call *call = arg;
+    const struct rondo_cmd *call = arg;
     if (call->argc == 1) return true;
     for (size_t i = 1; i < call->argc; i++) {
-        if (rondo_call_is(call, i, section) || rondo_call_is(call, i, "all") ||
-            rondo_call_is(call, i, "default") || rondo_call_is(call, i, "everything"))
+        if (rondo_cmd_is(call, i, section) || rondo_cmd_is(call, i, "all") ||
+            rondo_cmd_is(call, i, "default") || rondo_cmd_is(call, i, "everything"))
             return true;
     }
     return false;
 }
 
-static enum rondo_run run_info(struct rondo_call *call) {
+static enum rondo_run run_info(struct rondo_cmd *call) {
     struct rondo_buf text = {0};
     if (rondo_info_write(call->session->service, call->now_ns, wants_section, call, &text))
-        (void)rondo_call_error(call, "OOM out of memory");
+        (void)rondo_cmd_error(call, "OOM out of memory");
     else
         rondo_resp_write_verbatim(&call->w, "txt", text.data, text.len);
     rondo_buf_fini(&text);
@@ -30,31 +30,31 @@ static enum rondo_run run_info(struct rondo_call *call) {
 
 /* ---- keyspace --------------------------------------------------------------------- */
 
-static enum rondo_run run_dbsize(struct rondo_call *call) {
+static enum rondo_run run_dbsize(struct rondo_cmd *call) {
     uint64_t n = rondo_keyspace_size(call->session->service->ks, call->session->db);
     rondo_resp_write_int(&call->w, (int64_t)n);
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run flush(struct rondo_call *call, unsigned space) {
+static enum rondo_run flush(struct rondo_cmd *call, unsigned space) {
     if (call->argc > 2 ||
-        (call->argc == 2 && !rondo_call_is(call, 1, "ASYNC") && !rondo_call_is(call, 1, "SYNC")))
-        return rondo_call_syntax_error(call);
+        (call->argc == 2 && !rondo_cmd_is(call, 1, "ASYNC") && !rondo_cmd_is(call, 1, "SYNC")))
+        return rondo_cmd_syntax_error(call);
     rondo_keyspace_flush(call->session->service->ks, space);
-    return rondo_call_ok(call);
+    return rondo_cmd_ok(call);
 }
 
-static enum rondo_run run_flushdb(struct rondo_call *call) {
+static enum rondo_run run_flushdb(struct rondo_cmd *call) {
     return flush(call, call->session->db);
 }
 
-static enum rondo_run run_flushall(struct rondo_call *call) {
+static enum rondo_run run_flushall(struct rondo_cmd *call) {
     return flush(call, RONDO_ALL_SPACES);
 }
 
 /* ---- what clients ask for --------------------------------------------------------- */
 
-static enum rondo_run run_time(struct rondo_call *call) {
+static enum rondo_run run_time(struct rondo_cmd *call) {
     uint64_t us = rondo_clock_wall(call->session->service->clock) / RONDO_US;
     char text[24];
     rondo_resp_write_array(&call->w, 2);
@@ -65,7 +65,7 @@ static enum rondo_run run_time(struct rondo_call *call) {
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_role(struct rondo_call *call) {
+static enum rondo_run run_role(struct rondo_cmd *call) {
     rondo_resp_write_array(&call->w, 3);
     rondo_resp_write_bulk_str(&call->w, "master");
     rondo_resp_write_int(&call->w, 0);
@@ -73,38 +73,38 @@ static enum rondo_run run_role(struct rondo_call *call) {
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_wait(struct rondo_call *call) {
+static enum rondo_run run_wait(struct rondo_cmd *call) {
     int64_t n;
     if (!rondo_slice_to_int(call->argv[1], &n))
-        return rondo_call_error(call, "ERR value is not an integer or out of range");
+        return rondo_cmd_error(call, "ERR value is not an integer or out of range");
     if (!rondo_slice_to_int(call->argv[2], &n))
-        return rondo_call_error(call, "ERR timeout is not an integer or out of range");
-    if (n < 0) return rondo_call_error(call, "ERR timeout is negative");
+        return rondo_cmd_error(call, "ERR timeout is not an integer or out of range");
+    if (n < 0) return rondo_cmd_error(call, "ERR timeout is negative");
     rondo_resp_write_int(&call->w, 0); /* there are no replicas */
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_no_cluster(struct rondo_call *call) {
-    return rondo_call_error(call, "ERR This instance has cluster support disabled");
+static enum rondo_run run_no_cluster(struct rondo_cmd *call) {
+    return rondo_cmd_error(call, "ERR This instance has cluster support disabled");
 }
 
-static enum rondo_run run_module_list(struct rondo_call *call) {
+static enum rondo_run run_module_list(struct rondo_cmd *call) {
     rondo_resp_write_array(&call->w, 0);
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_whoami(struct rondo_call *call) {
+static enum rondo_run run_whoami(struct rondo_cmd *call) {
     rondo_resp_write_bulk_str(&call->w, "default");
     return RONDO_RUN_DONE;
 }
 
 /* No slow log is kept and no latency event is recorded: both are empty. */
-static enum rondo_run run_nothing(struct rondo_call *call) {
+static enum rondo_run run_nothing(struct rondo_cmd *call) {
     rondo_resp_write_array(&call->w, 0);
     return RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_zero(struct rondo_call *call) {
+static enum rondo_run run_zero(struct rondo_cmd *call) {
     rondo_resp_write_int(&call->w, 0);
     return RONDO_RUN_DONE;
 }
@@ -130,7 +130,7 @@ static const struct rondo_command slowlog_table[] = {
            run_nothing),
     SERVER("slowlog|len", 2, RONDO_COMMAND_ADMIN, "2.2.12", "Get the slow log's length", run_zero),
     SERVER("slowlog|reset", 2, RONDO_COMMAND_ADMIN, "2.2.12", "Clear all entries from the slow log",
-           rondo_call_ok)};
+           rondo_cmd_ok)};
 static const struct rondo_command_family slowlog_subs = {slowlog_table,
                                                          RONDO_COUNT_OF(slowlog_table)};
 static const struct rondo_command latency_table[] = {

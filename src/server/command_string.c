@@ -84,42 +84,34 @@ static void finish_set_if(struct rondo_op *op, struct rondo_resp_writer *w) {
         rondo_resp_write_int(w, a->outcome == RONDO_VALUE);
 }
 
-static void finish_all_stored(struct rondo_op *op, struct rondo_resp_writer *w) {
-    const struct rondo_answer *failed = first_failed(op);
-    if (failed)
-        rondo_write_failed(w, failed);
-    else
-        rondo_resp_write_simple(w, "OK");
-}
-
 /* ---- reads ------------------------------------------------------------------------ */
 
-static enum rondo_run read_one(struct rondo_call *call, rondo_finish_fn finish) {
-    struct rondo_key key = rondo_call_key(call, 1);
-    rondo_cache *cache = rondo_call_route(call, &key);
+static enum rondo_run read_one(struct rondo_cmd *call, rondo_finish_fn finish) {
+    struct rondo_key key = rondo_cmd_key(call, 1);
+    rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;
 
     char scratch[SCRATCH];
-    struct rondo_read read = rondo_call_read(call, 0);
+    struct rondo_read read = rondo_cmd_read(call, 0);
     read.scratch = scratch;
     read.scratch_size = sizeof scratch;
     struct rondo_answer answer = {0};
     answer.outcome = rondo_cache_get(cache, &key, &read, &answer);
-    return rondo_call_answer(call, finish, &answer);
+    return rondo_cmd_answer(call, finish, &answer);
 }
 
-static enum rondo_run run_get(struct rondo_call *call) {
+static enum rondo_run run_get(struct rondo_cmd *call) {
     return read_one(call, finish_value);
 }
 
-static enum rondo_run run_strlen(struct rondo_call *call) {
+static enum rondo_run run_strlen(struct rondo_cmd *call) {
     return read_one(call, finish_length);
 }
 
-static enum rondo_run run_getrange(struct rondo_call *call) {
+static enum rondo_run run_getrange(struct rondo_cmd *call) {
     if (!rondo_slice_to_int(call->argv[2], &call->op->a) ||
         !rondo_slice_to_int(call->argv[3], &call->op->b))
-        return rondo_call_error(call, "ERR value is not an integer or out of range");
+        return rondo_cmd_error(call, "ERR value is not an integer or out of range");
     return read_one(call, finish_range);
 }
 
@@ -141,11 +133,11 @@ struct getex_options {
     bool persists;
 };
 
-static bool read_getex_options(const struct rondo_call *call, struct getex_options *o) {
+static bool read_getex_options(const struct rondo_cmd *call, struct getex_options *o) {
     for (size_t i = 2; i < call->argc; i++) {
         const struct rondo_ttl_unit *unit = rondo_ttl_unit_of(call, i);
         bool is_other_time = (o->unit && o->unit != unit) || o->persists;
-        if (rondo_call_is(call, i, "PERSIST") && !o->unit) {
+        if (rondo_cmd_is(call, i, "PERSIST") && !o->unit) {
             o->persists = true;
         } else if (unit && !is_other_time && i + 1 < call->argc) {
             o->unit = unit;
@@ -157,19 +149,19 @@ static bool read_getex_options(const struct rondo_call *call, struct getex_optio
     return true;
 }
 
-static enum rondo_run run_getex(struct rondo_call *call) {
+static enum rondo_run run_getex(struct rondo_cmd *call) {
     struct getex_options o = {0};
     struct rondo_op *op = call->op;
-    struct rondo_key key = rondo_call_key(call, 1);
+    struct rondo_key key = rondo_cmd_key(call, 1);
     uint64_t ttl_ns;
-    if (!read_getex_options(call, &o)) return rondo_call_syntax_error(call);
+    if (!read_getex_options(call, &o)) return rondo_cmd_syntax_error(call);
     if (o.unit && !rondo_ttl_read(call, o.arg, o.unit, &ttl_ns)) return RONDO_RUN_DONE;
     if (o.persists) op->a = PERSIST;
     if (o.unit) op->a = (int64_t)(rondo_deadline(call->now_ns, ttl_ns) & INT64_MAX);
     op->b = call->session->db;
     if (rondo_buf_append(&op->text, key.data, key.len))
-        return rondo_call_error(call, "OOM out of memory");
-    op->cache = rondo_call_route(call, &key);
+        return rondo_cmd_error(call, "OOM out of memory");
+    op->cache = rondo_cmd_route(call, &key);
     return op->cache ? read_one(call, finish_getex) : RONDO_RUN_DONE;
 }
 
@@ -185,21 +177,21 @@ static void many_fini(struct many *m) {
     rondo_free(m->answers);
 }
 
-static bool many_init(struct rondo_call *call, struct many *m, size_t n) {
+static bool many_init(struct rondo_cmd *call, struct many *m, size_t n) {
     *m = (struct many){.caches = rondo_alloc(n * sizeof(rondo_cache *)),
                        .keys = rondo_alloc(n * sizeof *m->keys),
                        .answers = rondo_zalloc(n * sizeof *m->answers)};
     call->op->places = rondo_alloc(n * sizeof *call->op->places);
     if (m->caches && m->keys && m->answers && call->op->places) return true;
     many_fini(m);
-    (void)rondo_call_error(call, "OOM out of memory");
+    (void)rondo_cmd_error(call, "OOM out of memory");
     return false;
 }
 
-static bool route_all(struct rondo_call *call, rondo_cache **caches, size_t step) {
+static bool route_all(struct rondo_cmd *call, rondo_cache **caches, size_t step) {
     for (size_t i = 0, arg = 1; i < call->op->n; i++, arg += step) {
-        struct rondo_key key = rondo_call_key(call, arg);
-        caches[i] = rondo_call_route(call, &key);
+        struct rondo_key key = rondo_cmd_key(call, arg);
+        caches[i] = rondo_cmd_route(call, &key);
         if (!caches[i]) return false;
     }
     return true;
@@ -207,7 +199,7 @@ static bool route_all(struct rondo_call *call, rondo_cache **caches, size_t step
 
 /* Asks one cache for all of its keys; `done` keys were placed before them.  Returns
  * how many keys it has, and adds to *waiting. */
-static size_t ask_cache(struct rondo_call *call, struct many *m, size_t from, size_t done,
+static size_t ask_cache(struct rondo_cmd *call, struct many *m, size_t from, size_t done,
                         size_t *waiting) {
     rondo_cache *cache = m->caches[from];
     uint32_t *places = call->op->places;
@@ -216,19 +208,19 @@ static size_t ask_cache(struct rondo_call *call, struct many *m, size_t from, si
         if (m->caches[i] != cache) continue;
         m->caches[i] = NULL;
         places[done + n] = (uint32_t)i;
-        m->keys[n++] = rondo_call_key(call, 1 + i);
+        m->keys[n++] = rondo_cmd_key(call, 1 + i);
     }
-    struct rondo_read read = rondo_call_read(call, done);
+    struct rondo_read read = rondo_cmd_read(call, done);
     memset(m->answers, 0, n * sizeof *m->answers);
     *waiting += rondo_cache_get_many(cache, m->keys, n, &read, m->answers);
     for (size_t i = 0; i < n; i++) call->op->answers[places[done + i]] = m->answers[i];
     return n;
 }
 
-static enum rondo_run run_mget(struct rondo_call *call) {
+static enum rondo_run run_mget(struct rondo_cmd *call) {
     size_t n = call->argc - 1, waiting = 0;
     struct many m;
-    if (!rondo_call_reserve(call, n) || !many_init(call, &m, n)) return RONDO_RUN_DONE;
+    if (!rondo_cmd_reserve(call, n) || !many_init(call, &m, n)) return RONDO_RUN_DONE;
     if (!route_all(call, m.caches, 1)) {
         many_fini(&m);
         return RONDO_RUN_DONE;
@@ -236,19 +228,19 @@ static enum rondo_run run_mget(struct rondo_call *call) {
     for (size_t i = 0, done = 0; i < n; i++)
         if (m.caches[i]) done += ask_cache(call, &m, i, done, &waiting);
     many_fini(&m);
-    return rondo_call_answers(call, finish_values, waiting);
+    return rondo_cmd_answers(call, finish_values, waiting);
 }
 
 /* ---- writes ----------------------------------------------------------------------- */
 
-static enum rondo_run put_one(struct rondo_call *call, size_t value_arg,
+static enum rondo_run put_one(struct rondo_cmd *call, size_t value_arg,
                               const struct rondo_write *write, rondo_finish_fn finish) {
-    struct rondo_key key = rondo_call_key(call, 1);
-    rondo_cache *cache = rondo_call_route(call, &key);
+    struct rondo_key key = rondo_cmd_key(call, 1);
+    rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;
     struct rondo_answer answer = {0};
     answer.outcome = rondo_cache_put(cache, &key, call->argv[value_arg], write, &answer);
-    return rondo_call_answer(call, finish, &answer);
+    return rondo_cmd_answer(call, finish, &answer);
 }
 
 struct set_options {
@@ -260,18 +252,18 @@ struct set_options {
 
 /* As in Redis an option may be repeated, and of a repeated time the last counts; two
  * different times, a time with KEEPTTL, or NX with XX are a syntax error. */
-static bool read_set_options(const struct rondo_call *call, struct set_options *o) {
+static bool read_set_options(const struct rondo_cmd *call, struct set_options *o) {
     for (size_t i = 3; i < call->argc; i++) {
         const struct rondo_ttl_unit *expiry = rondo_ttl_unit_of(call, i);
         bool is_other_time =
             (o->expiry && o->expiry != expiry) || (o->flags & RONDO_WRITE_KEEP_TTL);
-        if (rondo_call_is(call, i, "NX") && !(o->flags & RONDO_WRITE_IF_PRESENT)) {
+        if (rondo_cmd_is(call, i, "NX") && !(o->flags & RONDO_WRITE_IF_PRESENT)) {
             o->flags |= RONDO_WRITE_IF_ABSENT;
-        } else if (rondo_call_is(call, i, "XX") && !(o->flags & RONDO_WRITE_IF_ABSENT)) {
+        } else if (rondo_cmd_is(call, i, "XX") && !(o->flags & RONDO_WRITE_IF_ABSENT)) {
             o->flags |= RONDO_WRITE_IF_PRESENT;
-        } else if (rondo_call_is(call, i, "GET")) {
+        } else if (rondo_cmd_is(call, i, "GET")) {
             o->wants_old = true;
-        } else if (rondo_call_is(call, i, "KEEPTTL") && !o->expiry) {
+        } else if (rondo_cmd_is(call, i, "KEEPTTL") && !o->expiry) {
             o->flags |= RONDO_WRITE_KEEP_TTL;
         } else if (expiry && !is_other_time && i + 1 < call->argc) {
             o->expiry = expiry;
@@ -283,11 +275,11 @@ static bool read_set_options(const struct rondo_call *call, struct set_options *
     return true;
 }
 
-static enum rondo_run run_set(struct rondo_call *call) {
-    struct rondo_write write = rondo_call_write(call, 0);
+static enum rondo_run run_set(struct rondo_cmd *call) {
+    struct rondo_write write = rondo_cmd_write(call, 0);
     struct set_options o = {0};
     if (call->argc > 3) {
-        if (!read_set_options(call, &o)) return rondo_call_syntax_error(call);
+        if (!read_set_options(call, &o)) return rondo_cmd_syntax_error(call);
         if (o.expiry && !rondo_ttl_read(call, o.expiry_arg, o.expiry, &write.ttl_ns))
             return RONDO_RUN_DONE;
         write.flags = o.flags;
@@ -296,46 +288,26 @@ static enum rondo_run run_set(struct rondo_call *call) {
     return put_one(call, 2, &write, finish_stored);
 }
 
-static enum rondo_run run_setnx(struct rondo_call *call) {
-    struct rondo_write write = rondo_call_write(call, 0);
+static enum rondo_run run_setnx(struct rondo_cmd *call) {
+    struct rondo_write write = rondo_cmd_write(call, 0);
     write.flags = RONDO_WRITE_IF_ABSENT;
     return put_one(call, 2, &write, finish_set_if);
 }
 
-static enum rondo_run set_with_ttl(struct rondo_call *call, const struct rondo_ttl_unit *unit) {
-    struct rondo_write write = rondo_call_write(call, 0);
+static enum rondo_run set_with_ttl(struct rondo_cmd *call, const struct rondo_ttl_unit *unit) {
+    struct rondo_write write = rondo_cmd_write(call, 0);
     if (!rondo_ttl_read(call, 2, unit, &write.ttl_ns)) return RONDO_RUN_DONE;
     return put_one(call, 3, &write, finish_stored);
 }
 
-static enum rondo_run run_setex(struct rondo_call *call) {
+static enum rondo_run run_setex(struct rondo_cmd *call) {
     static const struct rondo_ttl_unit seconds = {"EX", 1000, false};
     return set_with_ttl(call, &seconds);
 }
 
-static enum rondo_run run_psetex(struct rondo_call *call) {
+static enum rondo_run run_psetex(struct rondo_cmd *call) {
     static const struct rondo_ttl_unit milliseconds = {"PX", 1, false};
     return set_with_ttl(call, &milliseconds);
-}
-
-static enum rondo_run run_mset(struct rondo_call *call) {
-    if (call->argc % 2 == 0) return rondo_call_arity_error(call);
-    size_t n = (call->argc - 1) / 2, waiting = 0;
-    if (!rondo_call_reserve(call, n)) return RONDO_RUN_DONE;
-    rondo_cache **caches = rondo_alloc(n * sizeof(rondo_cache *));
-    if (!caches) return rondo_call_error(call, "OOM out of memory");
-
-    bool is_routed = route_all(call, caches, 2);
-    for (size_t i = 0; is_routed && i < n; i++) {
-        struct rondo_key key = rondo_call_key(call, 1 + 2 * i);
-        struct rondo_write write = rondo_call_write(call, i);
-        struct rondo_answer *answer = &call->op->answers[i];
-        answer->outcome = rondo_cache_put(caches[i], &key, call->argv[2 + 2 * i], &write, answer);
-        if (answer->outcome == RONDO_PENDING) waiting++;
-    }
-    rondo_free(caches);
-    if (!is_routed) return RONDO_RUN_DONE;
-    return rondo_call_answers(call, finish_all_stored, waiting);
 }
 
 /* ---- the table -------------------------------------------------------------------- */
@@ -355,8 +327,6 @@ static const struct rondo_command table[] = {
     STRING("set", -3, WRITE | OOM, 1, 1, "1.0.0", "Set the string value of a key", run_set),
     STRING("mget", -2, READ | FAST, -1, 1, "1.0.0", "Get the values of all the given keys",
            run_mget),
-    STRING("mset", -3, WRITE | OOM, -1, 2, "1.0.1", "Set multiple keys to multiple values",
-           run_mset),
     STRING("getex", -2, WRITE | FAST, 1, 1, "6.2.0",
            "Get the value of a key and optionally set its expiration", run_getex),
     STRING("setnx", 3, WRITE | OOM | FAST, 1, 1, "1.0.0",

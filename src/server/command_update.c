@@ -41,7 +41,7 @@ static void edit_fini(struct rondo_msg *m) {
     rondo_buf_fini(&e->value);
 }
 
-static struct edit *edit_new(struct rondo_call *call, rondo_update_fn fn, struct rondo_slice arg) {
+static struct edit *edit_new(struct rondo_cmd *call, rondo_update_fn fn, struct rondo_slice arg) {
     struct edit *e = rondo_msg_new(RONDO_SESSION_REPLY, sizeof *e);
     if (e) {
         e->reply.head.fini = edit_fini;
@@ -50,7 +50,7 @@ static struct edit *edit_new(struct rondo_call *call, rondo_update_fn fn, struct
     }
     if (!e || rondo_buf_append(&e->room, arg.data, arg.len)) {
         rondo_msg_free(e);
-        (void)rondo_call_error(call, "OOM out of memory");
+        (void)rondo_cmd_error(call, "OOM out of memory");
         return NULL;
     }
     e->arg = rondo_slice_of(e->room.data, e->room.len);
@@ -213,14 +213,14 @@ static void finish_text(struct rondo_op *op, struct rondo_resp_writer *w) {
 }
 
 /* `e` is given. */
-static enum rondo_run run(struct rondo_call *call, struct edit *e, rondo_finish_fn finish) {
-    struct rondo_key key = rondo_call_key(call, 1);
-    rondo_cache *cache = rondo_call_route(call, &key);
+static enum rondo_run run(struct rondo_cmd *call, struct edit *e, rondo_finish_fn finish) {
+    struct rondo_key key = rondo_cmd_key(call, 1);
+    rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) {
         rondo_msg_free(e);
         return RONDO_RUN_DONE;
     }
-    struct rondo_read read = rondo_call_read(call, 0);
+    struct rondo_read read = rondo_cmd_read(call, 0);
     read.done = (struct rondo_completion){.fn = edit_done, .arg = e, .id = read.done.id};
     struct rondo_answer answer = {0};
     call->op->take = take_edit;
@@ -229,12 +229,12 @@ static enum rondo_run run(struct rondo_call *call, struct edit *e, rondo_finish_
         take_edit(call->op, &e->reply);
         rondo_msg_free(e);
     }
-    return rondo_call_answer(call, finish, &answer);
+    return rondo_cmd_answer(call, finish, &answer);
 }
 
 /* ---- commands ------------------------------------------------------------------------- */
 
-static enum rondo_run incr_by(struct rondo_call *call, int64_t by) {
+static enum rondo_run incr_by(struct rondo_cmd *call, int64_t by) {
     struct edit *e = edit_new(call, edit_incr, (struct rondo_slice){NULL, 0});
     if (!e) return RONDO_RUN_DONE;
     e->by = by;
@@ -242,33 +242,33 @@ static enum rondo_run incr_by(struct rondo_call *call, int64_t by) {
     return run(call, e, finish_number);
 }
 
-static enum rondo_run run_incr(struct rondo_call *call) {
+static enum rondo_run run_incr(struct rondo_cmd *call) {
     return incr_by(call, 1);
 }
 
-static enum rondo_run run_decr(struct rondo_call *call) {
+static enum rondo_run run_decr(struct rondo_cmd *call) {
     return incr_by(call, -1);
 }
 
-static enum rondo_run run_incrby(struct rondo_call *call) {
+static enum rondo_run run_incrby(struct rondo_cmd *call) {
     int64_t by;
     if (!rondo_slice_to_int(call->argv[2], &by))
-        return rondo_call_error(call, "ERR value is not an integer or out of range");
+        return rondo_cmd_error(call, "ERR value is not an integer or out of range");
     return incr_by(call, by);
 }
 
-static enum rondo_run run_decrby(struct rondo_call *call) {
+static enum rondo_run run_decrby(struct rondo_cmd *call) {
     int64_t by;
     if (!rondo_slice_to_int(call->argv[2], &by))
-        return rondo_call_error(call, "ERR value is not an integer or out of range");
-    if (by == INT64_MIN) return rondo_call_error(call, "ERR decrement would overflow");
+        return rondo_cmd_error(call, "ERR value is not an integer or out of range");
+    if (by == INT64_MIN) return rondo_cmd_error(call, "ERR decrement would overflow");
     return incr_by(call, -by);
 }
 
-static enum rondo_run run_incrbyfloat(struct rondo_call *call) {
+static enum rondo_run run_incrbyfloat(struct rondo_cmd *call) {
     long double by;
     if (!to_real(call->argv[2], &by))
-        return rondo_call_error(call, "ERR value is not a valid float");
+        return rondo_cmd_error(call, "ERR value is not a valid float");
     struct edit *e = edit_new(call, edit_incr_real, (struct rondo_slice){NULL, 0});
     if (!e) return RONDO_RUN_DONE;
     e->by_real = by;
@@ -276,23 +276,23 @@ static enum rondo_run run_incrbyfloat(struct rondo_call *call) {
     return run(call, e, finish_text);
 }
 
-static enum rondo_run run_append(struct rondo_call *call) {
+static enum rondo_run run_append(struct rondo_cmd *call) {
     struct edit *e = edit_new(call, edit_append, call->argv[2]);
     if (!e) return RONDO_RUN_DONE;
     e->flags = RONDO_WRITE_KEEP_TTL;
     return run(call, e, finish_number);
 }
 
-static enum rondo_run run_setrange(struct rondo_call *call) {
+static enum rondo_run run_setrange(struct rondo_cmd *call) {
     int64_t offset;
     if (!rondo_slice_to_int(call->argv[2], &offset))
-        return rondo_call_error(call, "ERR value is not an integer or out of range");
-    if (offset < 0) return rondo_call_error(call, "ERR offset is out of range");
+        return rondo_cmd_error(call, "ERR value is not an integer or out of range");
+    if (offset < 0) return rondo_cmd_error(call, "ERR offset is out of range");
     size_t limit = call->session->service->limits.argument;
     if (call->argv[3].len > 0 &&
         ((uint64_t)offset > limit || (uint64_t)offset + call->argv[3].len > limit))
-        return rondo_call_error(call,
-                                "ERR string exceeds maximum allowed size (proto-max-bulk-len)");
+        return rondo_cmd_error(call,
+                               "ERR string exceeds maximum allowed size (proto-max-bulk-len)");
     struct edit *e = edit_new(call, edit_setrange, call->argv[3]);
     if (!e) return RONDO_RUN_DONE;
     e->by = offset;
@@ -300,17 +300,17 @@ static enum rondo_run run_setrange(struct rondo_call *call) {
     return run(call, e, finish_number);
 }
 
-static enum rondo_run run_getset(struct rondo_call *call) {
+static enum rondo_run run_getset(struct rondo_cmd *call) {
     struct edit *e = edit_new(call, edit_getset, call->argv[2]);
     return e ? run(call, e, finish_text) : RONDO_RUN_DONE;
 }
 
-static enum rondo_run run_getdel(struct rondo_call *call) {
+static enum rondo_run run_getdel(struct rondo_cmd *call) {
     struct edit *e = edit_new(call, edit_getdel, (struct rondo_slice){NULL, 0});
     return e ? run(call, e, finish_text) : RONDO_RUN_DONE;
 }
 
-enum rondo_run rondo_command_set_get(struct rondo_call *call, const struct rondo_write *write) {
+enum rondo_run rondo_command_set_get(struct rondo_cmd *call, const struct rondo_write *write) {
     struct edit *e = edit_new(call, edit_getset, call->argv[2]);
     if (!e) return RONDO_RUN_DONE;
     e->flags = write->flags;

@@ -13,7 +13,7 @@
 
 #include "rondo/rondo.h"
 
-struct rondo_call;
+struct rondo_cmd;
 
 /* What became of a call. */
 enum rondo_run {
@@ -21,7 +21,7 @@ enum rondo_run {
     RONDO_RUN_WAIT  /* the call's op waits for answers; nothing is written */
 };
 
-typedef enum rondo_run (*rondo_command_fn)(struct rondo_call *call);
+typedef enum rondo_run (*rondo_command_fn)(struct rondo_cmd *call);
 
 enum rondo_command_flags {
     RONDO_COMMAND_READ = 1,       /* reads its keys */
@@ -88,14 +88,14 @@ size_t rondo_command_key_range(const struct rondo_command *command, size_t argc,
                                size_t *step);
 
 extern const struct rondo_command_family rondo_commands_string, rondo_commands_update,
-    rondo_commands_key, rondo_commands_expire, rondo_commands_scan, rondo_commands_connection,
-    rondo_commands_server, rondo_commands_pubsub, rondo_commands_rondo;
+    rondo_commands_key, rondo_commands_expire, rondo_commands_scan, rondo_commands_move,
+    rondo_commands_connection, rondo_commands_server, rondo_commands_pubsub, rondo_commands_rondo;
 /* SET key value GET: answers the old value. */
 struct rondo_write;
-enum rondo_run rondo_command_set_get(struct rondo_call *call, const struct rondo_write *write);
+enum rondo_run rondo_command_set_get(struct rondo_cmd *call, const struct rondo_write *write);
 
 /* COMMAND without a sub-command. */
-enum rondo_run rondo_command_run_command(struct rondo_call *call);
+enum rondo_run rondo_command_run_command(struct rondo_cmd *call);
 
 /* Of containers. */
 extern const struct rondo_command_family rondo_commands_client, rondo_commands_config,

@@ -79,7 +79,7 @@ static uint64_t hash_key(struct rondo_slice key, unsigned db) {
 }
 
 /* Without memory for the hashes the command counts as one that touches all. */
-static struct rondo_access access_of(const struct rondo_call *call, struct keys *keys) {
+static struct rondo_access access_of(const struct rondo_cmd *call, struct keys *keys) {
     struct rondo_access access = {RONDO_ACCESS_NONE, NULL, 0};
     unsigned flags = call->command->flags;
     keys->hashes = keys->few;
@@ -105,7 +105,7 @@ static void keys_fini(struct keys *keys) {
     if (keys->hashes != keys->few) rondo_free(keys->hashes);
 }
 
-static bool may_run(const struct rondo_call *call) {
+static bool may_run(const struct rondo_cmd *call) {
     const struct rondo_slots *slots = &call->session->slots;
     if (call->session->is_subscribing) return false;
     if (rondo_slots_count(slots) == 0) return true;
@@ -118,7 +118,7 @@ static bool may_run(const struct rondo_call *call) {
 
 /* ---- refusals ------------------------------------------------------------------- */
 
-static void write_unknown(struct rondo_call *call) {
+static void write_unknown(struct rondo_cmd *call) {
     char args[160];
     size_t n = 0;
     args[0] = '\0';
@@ -133,7 +133,7 @@ static void write_unknown(struct rondo_call *call) {
                             len, (const char *)call->argv[0].data, args);
 }
 
-static void write_unknown_sub(struct rondo_call *call) {
+static void write_unknown_sub(struct rondo_cmd *call) {
     char name[32];
     size_t n = strlen(call->command->name);
     for (size_t i = 0; i <= n; i++) {
@@ -146,7 +146,7 @@ static void write_unknown_sub(struct rondo_call *call) {
 }
 
 /* Finds the command; false after an error reply. */
-static bool resolve(struct rondo_call *call) {
+static bool resolve(struct rondo_cmd *call) {
     call->command = rondo_commands_find(&call->session->service->commands, call->argv[0]);
     if (!call->command) {
         write_unknown(call);
@@ -161,7 +161,7 @@ static bool resolve(struct rondo_call *call) {
         call->command = sub;
     }
     if (!rondo_command_fits(call->command, call->argc)) {
-        (void)rondo_call_arity_error(call);
+        (void)rondo_cmd_arity_error(call);
         return false;
     }
     if (!call->session->is_authenticated && !(call->command->flags & RONDO_COMMAND_NO_AUTH)) {
@@ -170,10 +170,10 @@ static bool resolve(struct rondo_call *call) {
     }
     if (call->session->is_listening && call->session->proto == 2 &&
         !(call->command->flags & RONDO_COMMAND_LISTENING)) {
-        (void)rondo_call_error(call,
-                               "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / "
-                               "PING / QUIT / RESET are allowed in this context",
-                               call->command->name);
+        (void)rondo_cmd_error(call,
+                              "ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / "
+                              "PING / QUIT / RESET are allowed in this context",
+                              call->command->name);
         return false;
     }
     return true;
@@ -183,7 +183,7 @@ static bool resolve(struct rondo_call *call) {
 
 /* The slot and the op are there before the engine is asked: an answer that is to
  * come cannot be called back. */
-static bool prepare(struct rondo_call *call) {
+static bool prepare(struct rondo_cmd *call) {
     struct rondo_op **spare = &call->session->worker->spare_op;
     if (rondo_slots_reserve(&call->session->slots, &call->number) != RONDO_OK) return false;
     if (!*spare) *spare = rondo_zalloc(sizeof **spare);
@@ -191,7 +191,7 @@ static bool prepare(struct rondo_call *call) {
     return call->op != NULL;
 }
 
-static void open_slot(struct rondo_call *call, bool is_silent) {
+static void open_slot(struct rondo_cmd *call, bool is_silent) {
     struct rondo_session *s = call->session;
     struct keys keys;
     struct rondo_access access = access_of(call, &keys);
@@ -210,7 +210,7 @@ static bool next_is_silent(struct rondo_session *s) {
     return s->reply_mode == RONDO_REPLY_OFF || s->reply_mode == RONDO_REPLY_SKIP;
 }
 
-static void after_reply(struct rondo_call *call, size_t start, bool is_silent) {
+static void after_reply(struct rondo_cmd *call, size_t start, bool is_silent) {
     struct rondo_session *s = call->session;
     struct rondo_buf *buf = call->w.buf;
     if (buf->len > start && buf->data[start] == '-')
@@ -220,7 +220,7 @@ static void after_reply(struct rondo_call *call, size_t start, bool is_silent) {
     if (s->reply_mode == RONDO_REPLY_SKIP) s->reply_mode = RONDO_REPLY_ON;
 }
 
-static enum rondo_session_status run(struct rondo_call *call) {
+static enum rondo_session_status run(struct rondo_cmd *call) {
     struct rondo_session *s = call->session;
     if (!may_run(call)) return RONDO_SESSION_HELD;
     if (call->command->flags & MAY_WAIT && !prepare(call)) return RONDO_SESSION_BROKEN;
@@ -243,7 +243,7 @@ static enum rondo_session_status run(struct rondo_call *call) {
 
 enum rondo_session_status rondo_session_run(struct rondo_session *s, const struct rondo_slice *argv,
                                             size_t argc, uint64_t now_ns) {
-    struct rondo_call call = {.session = s, .argv = argv, .argc = argc, .now_ns = now_ns};
+    struct rondo_cmd call = {.session = s, .argv = argv, .argc = argc, .now_ns = now_ns};
     struct rondo_buf *buf = rondo_slots_direct(&s->slots);
     size_t start = buf->len;
     call.w = rondo_resp_writer_of(buf, s->proto);
@@ -319,42 +319,42 @@ bool rondo_session_fail_all(struct rondo_session *s, const char *error) {
 
 /* ---- for handlers --------------------------------------------------------------- */
 
-struct rondo_key rondo_call_key(const struct rondo_call *call, size_t i) {
+struct rondo_key rondo_cmd_key(const struct rondo_cmd *call, size_t i) {
     return (struct rondo_key){call->argv[i].data, call->argv[i].len, call->session->db};
 }
 
-rondo_cache *rondo_call_route(struct rondo_call *call, const struct rondo_key *key) {
+rondo_cache *rondo_cmd_route(struct rondo_cmd *call, const struct rondo_key *key) {
     struct rondo_slice bytes = {key->data, key->len};
     rondo_cache *cache = rondo_keyspace_route(call->session->service->ks, bytes);
-    if (!cache) (void)rondo_call_error(call, "ERR no cache claims this key");
+    if (!cache) (void)rondo_cmd_error(call, "ERR no cache claims this key");
     return cache;
 }
 
-struct rondo_completion rondo_call_completion(const struct rondo_call *call, size_t part) {
+struct rondo_completion rondo_cmd_completion(const struct rondo_cmd *call, size_t part) {
     return (struct rondo_completion){.to = call->session->actor,
                                      .type = RONDO_SESSION_REPLY,
                                      .id = call->number << PART_BITS | part};
 }
 
-static struct rondo_slice client_name(const struct rondo_call *call) {
+static struct rondo_slice client_name(const struct rondo_cmd *call) {
     const char *name = call->session->client->texts[RONDO_CLIENT_NAME];
     return name ? rondo_slice_str(name) : (struct rondo_slice){0};
 }
 
-struct rondo_read rondo_call_read(const struct rondo_call *call, size_t part) {
-    return (struct rondo_read){.done = rondo_call_completion(call, part),
+struct rondo_read rondo_cmd_read(const struct rondo_cmd *call, size_t part) {
+    return (struct rondo_read){.done = rondo_cmd_completion(call, part),
                                .client = client_name(call),
                                .now_ns = call->now_ns};
 }
 
-struct rondo_write rondo_call_write(const struct rondo_call *call, size_t part) {
-    return (struct rondo_write){.done = rondo_call_completion(call, part),
+struct rondo_write rondo_cmd_write(const struct rondo_cmd *call, size_t part) {
+    return (struct rondo_write){.done = rondo_cmd_completion(call, part),
                                 .client = client_name(call),
                                 .now_ns = call->now_ns};
 }
 
-enum rondo_run rondo_call_answer(struct rondo_call *call, rondo_finish_fn finish_fn,
-                                 struct rondo_answer *answer) {
+enum rondo_run rondo_cmd_answer(struct rondo_cmd *call, rondo_finish_fn finish_fn,
+                                struct rondo_answer *answer) {
     struct rondo_op *op = call->op;
     bool is_pending = answer->outcome == RONDO_PENDING;
     op->answers = &op->one;
@@ -367,18 +367,18 @@ enum rondo_run rondo_call_answer(struct rondo_call *call, rondo_finish_fn finish
     return RONDO_RUN_DONE;
 }
 
-bool rondo_call_reserve(struct rondo_call *call, size_t n) {
+bool rondo_cmd_reserve(struct rondo_cmd *call, size_t n) {
     call->op->answers = rondo_zalloc(n * sizeof *call->op->answers);
     if (!call->op->answers) {
-        (void)rondo_call_error(call, "OOM out of memory");
+        (void)rondo_cmd_error(call, "OOM out of memory");
         return false;
     }
     call->op->n = (uint32_t)n;
     return true;
 }
 
-enum rondo_run rondo_call_answers(struct rondo_call *call, rondo_finish_fn finish_fn,
-                                  size_t waiting) {
+enum rondo_run rondo_cmd_answers(struct rondo_cmd *call, rondo_finish_fn finish_fn,
+                                 size_t waiting) {
     call->op->finish = finish_fn;
     call->op->waiting = (uint32_t)waiting;
     if (waiting > 0) return RONDO_RUN_WAIT;
@@ -386,7 +386,7 @@ enum rondo_run rondo_call_answers(struct rondo_call *call, rondo_finish_fn finis
     return RONDO_RUN_DONE;
 }
 
-enum rondo_run rondo_call_error(struct rondo_call *call, const char *fmt, ...) {
+enum rondo_run rondo_cmd_error(struct rondo_cmd *call, const char *fmt, ...) {
     struct rondo_buf text = {0};
     va_list args;
     va_start(args, fmt);
@@ -398,21 +398,21 @@ enum rondo_run rondo_call_error(struct rondo_call *call, const char *fmt, ...) {
     return RONDO_RUN_DONE;
 }
 
-enum rondo_run rondo_call_ok(struct rondo_call *call) {
+enum rondo_run rondo_cmd_ok(struct rondo_cmd *call) {
     rondo_resp_write_simple(&call->w, "OK");
     return RONDO_RUN_DONE;
 }
 
-enum rondo_run rondo_call_arity_error(struct rondo_call *call) {
-    return rondo_call_error(call, "ERR wrong number of arguments for '%s' command",
-                            call->command->name);
+enum rondo_run rondo_cmd_arity_error(struct rondo_cmd *call) {
+    return rondo_cmd_error(call, "ERR wrong number of arguments for '%s' command",
+                           call->command->name);
 }
 
-enum rondo_run rondo_call_syntax_error(struct rondo_call *call) {
-    return rondo_call_error(call, "ERR syntax error");
+enum rondo_run rondo_cmd_syntax_error(struct rondo_cmd *call) {
+    return rondo_cmd_error(call, "ERR syntax error");
 }
 
-bool rondo_call_is(const struct rondo_call *call, size_t i, const char *word) {
+bool rondo_cmd_is(const struct rondo_cmd *call, size_t i, const char *word) {
     struct rondo_slice arg = call->argv[i];
     return arg.len == strlen(word) && strncasecmp(arg.data, word, arg.len) == 0;
 }

@@ -79,7 +79,7 @@ struct rondo_session {
 };
 
 /* A command that is being run.  All of it is the handler's until it returns. */
-struct rondo_call {
+struct rondo_cmd {
     struct rondo_session *session;
     const struct rondo_command *command;
     const struct rondo_slice *argv;
@@ -127,40 +127,40 @@ void rondo_session_set_db(struct rondo_session *s, uint8_t db);
 /* ---- for handlers ---------------------------------------------------------- */
 
 /* The key at argv[i], in the session's database. */
-struct rondo_key rondo_call_key(const struct rondo_call *call, size_t i);
+struct rondo_key rondo_cmd_key(const struct rondo_cmd *call, size_t i);
 
 /* The cache of a key; NULL after an error reply was written (no cache claims it). */
-rondo_cache *rondo_call_route(struct rondo_call *call, const struct rondo_key *key);
+rondo_cache *rondo_cmd_route(struct rondo_cmd *call, const struct rondo_key *key);
 
 /* A completion for part `part` of the call's op (part < 2^20). */
-struct rondo_completion rondo_call_completion(const struct rondo_call *call, size_t part);
+struct rondo_completion rondo_cmd_completion(const struct rondo_cmd *call, size_t part);
 
 /* What a read and a write of this call have in common. */
-struct rondo_read rondo_call_read(const struct rondo_call *call, size_t part);
-struct rondo_write rondo_call_write(const struct rondo_call *call, size_t part);
+struct rondo_read rondo_cmd_read(const struct rondo_cmd *call, size_t part);
+struct rondo_write rondo_cmd_write(const struct rondo_cmd *call, size_t part);
 
 /* Ends a call with one answer (given; it may lie in scratch space): replies at
  * once by `finish`, or waits if the outcome is PENDING. */
-enum rondo_run rondo_call_answer(struct rondo_call *call, rondo_finish_fn finish,
-                                 struct rondo_answer *answer);
+enum rondo_run rondo_cmd_answer(struct rondo_cmd *call, rondo_finish_fn finish,
+                                struct rondo_answer *answer);
 
 /* Room for n answers in the call's op; false after an error reply was written. */
-bool rondo_call_reserve(struct rondo_call *call, size_t n);
+bool rondo_cmd_reserve(struct rondo_cmd *call, size_t n);
 /* Ends a call whose op's answers are partly there: `waiting` are to come. */
-enum rondo_run rondo_call_answers(struct rondo_call *call, rondo_finish_fn finish, size_t waiting);
+enum rondo_run rondo_cmd_answers(struct rondo_cmd *call, rondo_finish_fn finish, size_t waiting);
 
 /* Writes an error reply and returns DONE. */
-enum rondo_run rondo_call_error(struct rondo_call *call, const char *fmt, ...) RONDO_PRINTF(2, 3);
-enum rondo_run rondo_call_ok(struct rondo_call *call);
-enum rondo_run rondo_call_arity_error(struct rondo_call *call);
-enum rondo_run rondo_call_syntax_error(struct rondo_call *call);
+enum rondo_run rondo_cmd_error(struct rondo_cmd *call, const char *fmt, ...) RONDO_PRINTF(2, 3);
+enum rondo_run rondo_cmd_ok(struct rondo_cmd *call);
+enum rondo_run rondo_cmd_arity_error(struct rondo_cmd *call);
+enum rondo_run rondo_cmd_syntax_error(struct rondo_cmd *call);
 
 /* Sets a text of the client's after checking it; false after an error reply. */
-bool rondo_call_set_text(struct rondo_call *call, enum rondo_client_text which,
-                         struct rondo_slice text);
+bool rondo_cmd_set_text(struct rondo_cmd *call, enum rondo_client_text which,
+                        struct rondo_slice text);
 
 /* Is argv[i] this word, whatever its case? */
-bool rondo_call_is(const struct rondo_call *call, size_t i, const char *word);
+bool rondo_cmd_is(const struct rondo_cmd *call, size_t i, const char *word);
 /* A 64-bit number, strictly as Redis reads it; false after no reply. */
 bool rondo_slice_to_int(struct rondo_slice s, int64_t *out);
 

@@ -12,16 +12,16 @@ struct rondo_ttl_unit {
 };
 
 /* The unit of an option at argv[i]: EX, PX, EXAT, PXAT; NULL if it is none. */
-const struct rondo_ttl_unit *rondo_ttl_unit_of(const struct rondo_call *call, size_t i);
+const struct rondo_ttl_unit *rondo_ttl_unit_of(const struct rondo_cmd *call, size_t i);
 
 /* The time at argv[i] as nanoseconds from now, at least 1: a moment that is past
  * leaves the shortest life there is.  False after an error reply. */
-bool rondo_ttl_read(struct rondo_call *call, size_t i, const struct rondo_ttl_unit *unit,
+bool rondo_ttl_read(struct rondo_cmd *call, size_t i, const struct rondo_ttl_unit *unit,
                     uint64_t *ttl_ns);
 
 /* The time at argv[i] as a moment of the runtime's clock, 0 if it is past, which
  * is no mistake here.  False after an error reply. */
-bool rondo_ttl_read_moment(struct rondo_call *call, size_t i, const struct rondo_ttl_unit *unit,
+bool rondo_ttl_read_moment(struct rondo_cmd *call, size_t i, const struct rondo_ttl_unit *unit,
                            uint64_t *moment_ns);
 
 #endif
