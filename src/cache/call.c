@@ -5,8 +5,6 @@
 #include "base/mem.h"
 #include "cache/blob.h"
 
-enum { TEXT_MAX = 256 };
-
 static void answer_value(const struct rondo_load *load, size_t i, const void *data, size_t len,
                          uint64_t ttl_ns);
 static void answer_absent(const struct rondo_load *load, size_t i);
@@ -75,15 +73,16 @@ static void answer_value(const struct rondo_load *load, size_t i, const void *da
     struct rondo_landing *landing = place(call, i);
     if (!landing) return;
     if (len > call->opt->max_value_bytes) {
-        *landing = rondo_call_failure(call->opt->name, RONDO_ERR_LOAD,
-                                      "the value is larger than max_value");
+        *landing = rondo_landing_failure(call->opt->name, RONDO_ERR_LOAD,
+                                         "the value is larger than max_value");
         return;
     }
     rondo_blob *blob = rondo_blob_copy(data, len);
     if (blob)
         *landing = (struct rondo_landing){.outcome = RONDO_VALUE, .blob = blob, .ttl_ns = ttl_ns};
     else
-        *landing = rondo_call_failure(call->opt->name, RONDO_ERR_NOMEM, "no memory for the value");
+        *landing =
+            rondo_landing_failure(call->opt->name, RONDO_ERR_NOMEM, "no memory for the value");
 }
 
 static void answer_absent(const struct rondo_load *load, size_t i) {
@@ -109,7 +108,7 @@ static void answer_fail(const struct rondo_load *load, size_t i, enum rondo_err 
     }
     if (call->n == 1) call->failed = err;
     struct rondo_landing *landing = place(call, i);
-    if (landing) *landing = rondo_call_failure(call->opt->name, err, text);
+    if (landing) *landing = rondo_landing_failure(call->opt->name, err, text);
 }
 
 void rondo_call_fail(struct rondo_call *call, enum rondo_err err, const char *text) {
@@ -117,7 +116,7 @@ void rondo_call_fail(struct rondo_call *call, enum rondo_err err, const char *te
     for (size_t i = 0; i < call->n; i++) {
         if (call->answers[i].is_given) continue;
         call->answers[i].is_given = true;
-        call->answers[i].landing = rondo_call_failure(call->opt->name, err, text);
+        call->answers[i].landing = rondo_landing_failure(call->opt->name, err, text);
     }
 }
 
@@ -136,8 +135,8 @@ void rondo_call_write(struct rondo_call *call, const struct rondo_source_ops *op
     call->failed = err;
     call->is_broken = err == RONDO_ERR_CONNECT;
     why.text[sizeof why.text - 1] = '\0';
-    *landing = rondo_call_failure(call->opt->name, RONDO_ERR_STORE,
-                                  why.text[0] ? why.text : rondo_err_text(err));
+    *landing = rondo_landing_failure(call->opt->name, RONDO_ERR_STORE,
+                                     why.text[0] ? why.text : rondo_err_text(err));
     landing->is_unknown = err == RONDO_ERR_TIMEOUT;
 }
 
@@ -158,23 +157,4 @@ void rondo_call_reset(struct rondo_call *call) {
     call->has_run = call->was_made = call->is_broken = false;
     call->failed = RONDO_OK;
     call->ignored = 0;
-}
-
-struct rondo_landing rondo_call_failure(const char *name, enum rondo_err err, const char *text) {
-    struct rondo_landing landing = {.outcome = RONDO_FAILED, .err = err};
-    size_t name_len = strlen(name), text_len = strnlen(text, TEXT_MAX);
-    landing.blob = rondo_blob_new(name_len + 1 + text_len);
-    if (!landing.blob) return landing;
-    char *to = landing.blob->data;
-    memcpy(to, name, name_len);
-    to[name_len] = ' ';
-    memcpy(to + name_len + 1, text, text_len);
-    for (char *c = to; c < to + landing.blob->len; c++)
-        if (*c == '\r' || *c == '\n') *c = ' ';
-    return landing;
-}
-
-void rondo_landing_release(struct rondo_landing *landing) {
-    rondo_blob_unref(landing->blob);
-    *landing = (struct rondo_landing){0};
 }

@@ -12,7 +12,9 @@
 #ifndef RONDO_CACHE_CALL_H
 #define RONDO_CACHE_CALL_H
 
-#include "cache/loader.h"
+#include "cache/flight.h"
+#include "cache/landing.h"
+#include "cache/pattern.h"
 
 struct rondo_call_options {
     const char *name;
@@ -68,7 +70,5 @@ void rondo_call_fail(struct rondo_call *call, enum rondo_err err, const char *te
 struct rondo_landing rondo_call_landing(struct rondo_call *call, size_t i);
 /* Releases what was not taken; ready for the next use. */
 void rondo_call_reset(struct rondo_call *call);
-
-struct rondo_landing rondo_call_failure(const char *name, enum rondo_err err, const char *text);
 
 #endif

@@ -370,7 +370,7 @@ void rondo_loader_give_back(struct rondo_loader *l, uint32_t n) {
 
 struct rondo_landing rondo_loader_failure(const struct rondo_loader *l, enum rondo_err err,
                                           const char *text) {
-    return rondo_call_failure(l->opt.name, err, text);
+    return rondo_landing_failure(l->opt.name, err, text);
 }
 
 /* --------------------------------------------------------- life --- */

@@ -20,19 +20,10 @@
 #define RONDO_CACHE_LOADER_H
 
 #include "cache/flight.h"
+#include "cache/landing.h"
 #include "cache/pattern.h"
 
 struct rondo_loader;
-
-/* How a flight came out. */
-struct rondo_landing {
-    enum rondo_outcome outcome; /* VALUE, ABSENT or FAILED */
-    enum rondo_err err;         /* of FAILED */
-    rondo_blob *blob;           /* a reference: the value, or "<cache> <what happened>"; a
-                                   failure may have none when memory is short */
-    bool is_unknown;            /* a write that failed may have happened all the same */
-    uint64_t ttl_ns;            /* the source's own idea; 0: none */
-};
 
 struct rondo_loader_host {
     /* The flight's call is about to start: true, and the host starts its
@@ -104,7 +95,6 @@ bool rondo_loader_help(struct rondo_loader *l);
 /* A landing that fails, its text "<cache> <text>" on one line. */
 struct rondo_landing rondo_loader_failure(const struct rondo_loader *l, enum rondo_err err,
                                           const char *text);
-void rondo_landing_release(struct rondo_landing *landing);
 
 struct rondo_loader_stats {
     uint64_t loads, calls, answers_ignored;
