@@ -35,7 +35,7 @@ class Skip(Exception):
 
 class Unit:
     """How a job's figure is shown: `of(sample)`, and whether more is better; and
-    the time that ratios compare."""
+    the time that ratios compare, if any."""
 
     def __init__(self, name, of, more_is_better=False, time_field="ns_per_message"):
         self.name, self.of, self.more_is_better = name, of, more_is_better
@@ -47,9 +47,11 @@ RATE = Unit("million messages/s", lambda s: 1000 / s["ns_per_message"], True)
 
 
 class Job:
-    def __init__(self, name, title, unit, extras=()):
-        """extras: (heading, function of a sample or None if it does not apply)."""
+    def __init__(self, name, title, unit, extras=(), most=None):
+        """extras: (heading, function of a sample or None if it does not apply);
+        `most`: repetitions that are enough, where repeating says nothing new."""
         self.name, self.title, self.unit, self.extras = name, title, unit, extras
+        self.most = most
 
 
 class Peer:
@@ -69,6 +71,21 @@ class Entry:
 
     def figures(self):
         return [self.job.unit.of(s) for s in self.samples]
+
+    def is_enough(self, turn):
+        return self.job.most is not None and turn >= self.job.most
+
+
+class Style:
+    """How a benchmark differs from others: what the number of an entry counts,
+    how many repetitions of how many seconds there are (those of --quick second),
+    which entries --quick leaves out, and options of its own, (flags, keywords),
+    that `take` is called with."""
+
+    def __init__(self, count="workers", repeat=(5, 1), seconds=(0.7, 0.05),
+                 is_quick=lambda e: e.workers <= 2, options=(), take=lambda args: None):
+        self.count, self.repeat, self.seconds = count, repeat, seconds
+        self.is_quick, self.options, self.take = is_quick, options, take
 
 
 # ------------------------------------------------------------------ building ---
@@ -149,7 +166,7 @@ def run_program(command, timeout_s=TIMEOUT_S):
             timer.cancel()
         child.returncode = os.waitstatus_to_exitcode(status)
         if is_late.is_set():
-            return {"wrong": "no answer in %g s: a message was lost" % timeout_s}
+            return {"wrong": "no answer in %g s" % timeout_s}
         sample = parse_answer(out, err, child.returncode)
         sample["peak_bytes"] = usage.ru_maxrss * 1024
         return sample
@@ -179,7 +196,7 @@ def run_all(entries, repeat, handover, say, target_s, timeout_s=TIMEOUT_S):
     for turn in range(repeat):
         for e in entries:
             progress.step("%s, run %d of %d" % (e.key, turn + 1, repeat))
-            if e.key in broken:
+            if e.key in broken or e.is_enough(turn):
                 continue
             near = handover() if e.workers > 1 else None
             scale = e.peer.scale(e.job.name, e.workers, target_s)
@@ -220,6 +237,8 @@ def spread(values):
 def ratio(entry, base):
     """How many times the base's time the entry needs, pair by pair; the median."""
     field = entry.job.unit.time_field
+    if field is None:
+        return None
     times = {s["turn"]: s[field] for s in base.samples}
     pairs = [s[field] / times[s["turn"]] for s in entry.samples if s["turn"] in times]
     return statistics.median(pairs) if pairs else None
@@ -244,7 +263,13 @@ def median_of(samples, of):
     return statistics.median(values) if values else None
 
 
-def tables(entries, base_peer):
+def without_empty(heads, rows):
+    """The same without columns that say nothing in any row."""
+    keep = [i for i in range(len(heads)) if any(r[i] != "-" for r in rows)]
+    return [heads[i] for i in keep], [[r[i] for i in keep] for r in rows]
+
+
+def tables(entries, base_peer, count):
     """(job, headings, rows of text) for each job that has samples."""
     result = []
     for job in dict.fromkeys(e.job for e in entries):
@@ -257,16 +282,16 @@ def tables(entries, base_peer):
                          number(times)]
                         + [number(median_of(e.samples, of)) for _, of in job.extras]
                         + [number(median_of(e.samples, lambda s: s.get("handover_ns")))])
-        heads = ["peer", "workers", "median", "min", "max", "time / %s" % base_peer]
+        heads = ["peer", count, "median", "min", "max", "time / %s" % base_peer]
         heads += [h for h, _ in job.extras] + ["hand-over ns"]
         if rows:
-            result.append((job, heads, rows))
+            result.append((job, *without_empty(heads, rows)))
     return result
 
 
-def text_report(entries, base_peer):
+def text_report(entries, base_peer, count):
     lines = []
-    for job, heads, rows in tables(entries, base_peer):
+    for job, heads, rows in tables(entries, base_peer, count):
         widths = [max(len(r[i]) for r in [heads] + rows) for i in range(len(heads))]
         lines += ["", "%s: %s (%s)" % (job.name, job.title, job.unit.name)]
         for row in [heads] + rows:
@@ -276,9 +301,9 @@ def text_report(entries, base_peer):
     return "\n".join(lines)
 
 
-def markdown_report(entries, base_peer):
+def markdown_report(entries, base_peer, count):
     lines = []
-    for job, heads, rows in tables(entries, base_peer):
+    for job, heads, rows in tables(entries, base_peer, count):
         lines += ["", "## %s: %s" % (job.name, job.title), "", "In %s." % job.unit.name, "",
                   "| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
         lines += ["| " + " | ".join(row) + " |" for row in rows]
@@ -298,14 +323,16 @@ def machine():
 
 # ---------------------------------------------------------------------- main ---
 
-def options(name, doc, jobs, peers):
+def options(name, doc, jobs, peers, style):
     p = argparse.ArgumentParser(prog="scripts/bench %s" % name, description=doc,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--quick", action="store_true", help="short runs, once each: about two minutes")
+    p.add_argument("--quick", action="store_true", help="short runs, fewer of them")
     p.add_argument("--jobs", metavar="J1,J3", help="only these: " + ", ".join(j.name for j in jobs))
     p.add_argument("--peers", metavar="A,B", help="only these: " + ", ".join(p.name for p in peers))
-    p.add_argument("--repeat", type=int, metavar="N", help="runs of each entry (5; quick: 1)")
-    p.add_argument("--seconds", type=float, metavar="S", help="length of a run (0.7; quick: 0.05)")
+    p.add_argument("--repeat", type=int, metavar="N", help="runs of each entry (%d; quick: %d)" % style.repeat)
+    p.add_argument("--seconds", type=float, metavar="S", help="length of a run (%g; quick: %g)" % style.seconds)
+    for flags, keywords in style.options:
+        p.add_argument(*flags, **keywords)
     p.add_argument("--write-doc", action="store_true", help="also write docs/bench-%s.md" % name)
     p.add_argument("--report", action="store_true",
                    help="run nothing: show the results of the last run once more")
@@ -378,31 +405,33 @@ def conditions(info):
         number(info["seconds"]), m["load"])
 
 
-def show(name, title, entries, info, base_peer, goals, args):
+def show(name, title, entries, info, base_peer, goals, style, args):
     """Prints the tables and writes the plot and, if asked, the page."""
     from svg import plot
     print(conditions(info))
-    print(text_report(entries, base_peer))
+    print(text_report(entries, base_peer, style.count))
     met = goals(entries) if goals else []
     if met:
         print("\nGoals, as ratios within this run:")
         print("\n".join("  " + line for line in met))
     with open(os.path.join(args.results, name + ".svg"), "w") as f:
-        f.write(plot(title, conditions(info), entries))
+        f.write(plot(title, conditions(info), entries, style.count))
     if args.write_doc:
         with open(os.path.join(TOP, "docs", "bench-%s.md" % name), "w") as f:
             f.write("# %s\n\nWritten by `./scripts/bench %s --write-doc`; how to read it: "
                     "[bench.md](bench.md).\n\n%s.\n\n![plot](../bench/results/%s.svg)\n"
                     % (title, name, conditions(info), name))
-            f.write(markdown_report(entries, base_peer) + "\n")
+            f.write(markdown_report(entries, base_peer, style.count) + "\n")
             if met:
                 f.write("\n## Goals\n\n" + "\n".join("- " + line for line in met) + "\n")
 
 
-def main(name, title, doc, jobs, peers, handover, base_peer, goals=None, targets=(), argv=None):
+def main(name, title, doc, jobs, peers, handover, base_peer, goals=None, targets=(), argv=None,
+         style=Style()):
     """Runs a benchmark; returns the exit code."""
-    parser = options(name, doc, jobs, peers)
+    parser = options(name, doc, jobs, peers, style)
     args = parser.parse_args(argv)
+    style.take(args)
     wanted_jobs = chosen(args.jobs, jobs, parser, "job")
     wanted_peers = chosen(args.peers, peers, parser, "peer")
     if args.plan:
@@ -416,18 +445,18 @@ def main(name, title, doc, jobs, peers, handover, base_peer, goals=None, targets
             entries, info = load(path, jobs, peers)
         except OSError as e:
             parser.error("no results yet: %s" % e)
-        show(name, title, entries, info, base_peer, goals, args)
+        show(name, title, entries, info, base_peer, goals, style, args)
         return 1 if info["wrong"] else 0
 
     def say(text):
         print(text, flush=True)
 
-    repeat = args.repeat or (1 if args.quick else 5)
-    seconds = args.seconds or (0.05 if args.quick else 0.7)
+    repeat = args.repeat or style.repeat[args.quick]
+    seconds = args.seconds or style.seconds[args.quick]
     info = {"machine": machine(), "repeat": repeat, "seconds": seconds}
     there = build_peers(wanted_peers, say)
-    entries = [Entry(p, j, w) for j in wanted_jobs for p in there for w in p.jobs.get(j.name, ())
-               if w <= 2 or not args.quick]
+    entries = [Entry(p, j, w) for j in wanted_jobs for p in there for w in p.jobs.get(j.name, ())]
+    entries = [e for e in entries if not args.quick or style.is_quick(e)]
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         info["wrong"] = run_all(entries, repeat, handover, say, seconds)
@@ -435,7 +464,7 @@ def main(name, title, doc, jobs, peers, handover, base_peer, goals=None, targets
         say("\ninterrupted: nothing is saved")
         return 130
     save(path, entries, info)
-    show(name, title, entries, info, base_peer, goals, args)
+    show(name, title, entries, info, base_peer, goals, style, args)
     if info["wrong"] or not any(e.samples for e in entries):
         print("\nFAILED:\n" + "\n".join("  " + w for w in info["wrong"] or ["nothing was run"]))
         return 1

@@ -62,7 +62,7 @@ def panel(job, entries, x, y):
     return out, height
 
 
-def plot(title, subtitle, entries):
+def plot(title, subtitle, entries, count="workers"):
     """The whole picture: two columns of panels."""
     by_job = {}
     for e in entries:
@@ -80,6 +80,6 @@ def plot(title, subtitle, entries):
             '<!-- SPDX-License-Identifier: MIT -->',
             '<rect width="100%" height="100%" fill="white"/>',
             text(20, 30, title, 18, weight="bold"),
-            text(20, 50, subtitle + "; bar: median, line: min to max; number: workers", 11,
+            text(20, 50, subtitle + "; bar: median, line: min to max; number: " + count, 11,
                  fill="#555")]
     return "\n".join(head + body + ["</svg>", ""])
