@@ -190,8 +190,9 @@ static inline void assert_sent(const struct test_server *t, const char *text) {
                          RONDO_OK);
     if (want.len != t->wire.out.len ||
         (want.len && memcmp(want.data, t->wire.out.data, want.len) != 0))
-        fail_msg("sent   %.*s\nwanted %.*s", (int)t->wire.out.len, t->wire.out.data, (int)want.len,
-                 want.data);
+        fail_msg("sent   %.*s\nwanted %.*s", (int)t->wire.out.len,
+                 t->wire.out.data ? t->wire.out.data : "", (int)want.len,
+                 want.data ? want.data : "");
     rondo_buf_fini(&want);
 }
 
