@@ -290,18 +290,34 @@ RONDO_API void rondo_timer_free(rondo_timer *t);
  *   run     on a pool thread; may block.  `thread` is what thread_start
  *           returned for this thread.
  *   done    exactly once for every accepted job, after `run` or instead of it:
- *           OK after run, CANCELLED if it never ran.  On the pool thread, or on
- *           the thread that closes the pool.  Frees the job.  No lock is held.
+ *           OK after run; CANCELLED if it never ran; CLOSED after a run that
+ *           rondo_pool_free did not wait for (see there).  On the pool thread, or
+ *           on the thread that closes the pool.  Frees the job.  No lock is held.
  *
- * In a simulation jobs run on the simulating thread; `run` and `done` are two
+ * A job may say how long its `run` should take at most (`limit_ns`, from the
+ * moment it starts; 0: no limit).  When that has passed and `run` still runs, its
+ * thread is *stuck*: the pool counts it, calls `late`, and lets another thread
+ * take its place, so that stuck threads do not use up `threads`.  At most
+ * `max_stuck` are replaced at one time; when `run` returns, the thread is taken
+ * back.
+ *
+ *   late    optional; at most once, while `run` runs or has just returned, always
+ *           before `done` begins.  On a thread of the pool's own that also watches
+ *           the other jobs: be quick.  No lock is held.
+ *
+ * In a simulation jobs run on the simulating thread; `run`, `late` and `done` are
  * steps between which anything else may happen, and rondo_job_sleep takes fake
  * time between them.
+ *
+ * Zero the struct before you fill it in: fields are added at its end.
  */
 struct rondo_job {
     void *link_;
     void (*run)(struct rondo_job *job, void *thread);
     void (*done)(struct rondo_job *job, enum rondo_err err);
     uint64_t queued_ns_; /* when it was accepted */
+    uint64_t limit_ns;
+    void (*late)(struct rondo_job *job);
 };
 
 struct rondo_pool_options {
@@ -314,6 +330,11 @@ struct rondo_pool_options {
     void *(*thread_start)(void *arg);
     void (*thread_stop)(void *arg, void *thread);
     void *arg;
+    unsigned max_stuck;     /* threads replaced at one time; 0: as many as `threads` at most */
+    uint64_t close_wait_ns; /* how long rondo_pool_free waits for a `run`; 0: as long as it takes */
+    /* Gives `arg` to the pool: called once, after the last thread_stop, on any
+     * thread, maybe long after rondo_pool_free.  May be NULL. */
+    void (*free_arg)(void *arg);
 };
 
 /* Errors: NOMEM, INVALID, SYSTEM (not even the first thread could be started). */
@@ -324,9 +345,17 @@ rondo_pool_new(rondo_runtime *rt, const struct rondo_pool_options *options, rond
  * Errors: FULL, CLOSED. */
 RONDO_API RONDO_NODISCARD enum rondo_err rondo_pool_submit(rondo_pool *pool, struct rondo_job *job);
 
-/* Refuses new jobs, cancels those that wait, wakes rondo_job_sleep, waits for
+/*
+ * Refuses new jobs, cancels those that wait, wakes rondo_job_sleep, waits for
  * the running ones, joins the threads and frees the pool.  Not on one of the
- * pool's own threads and not in a turn.  NULL does nothing. */
+ * pool's own threads and not in a turn.  NULL does nothing.
+ *
+ * A thread that is in `run` when `close_wait_ns` is over is left behind: when
+ * `run` returns, `done` is called with CLOSED and the thread ends.  So a job must
+ * own, by reference, all that its run and its done after CLOSED touch.  Such a
+ * thread calls thread_stop only if there is a `free_arg` (else `arg` may be gone:
+ * the per-thread data stays until the process ends).
+ */
 RONDO_API void rondo_pool_free(rondo_pool *pool);
 
 /* In a job's run: waits like nanosleep, but ends early when the pool closes
@@ -334,9 +363,11 @@ RONDO_API void rondo_pool_free(rondo_pool *pool);
 RONDO_API enum rondo_err rondo_job_sleep(uint64_t ns);
 
 struct rondo_pool_stats {
-    unsigned threads, busy;
+    unsigned threads, busy; /* without those that are stuck and replaced */
     uint32_t queued;
     uint64_t done, refused;
+    unsigned stuck, max_stuck; /* threads in a run beyond its limit now; how many are replaced */
+    uint64_t late, replaced;   /* runs that were; threads that others took the place of */
 };
 RONDO_API void rondo_pool_stats(const rondo_pool *pool, struct rondo_pool_stats *out);
 

@@ -35,6 +35,8 @@ enum rondo_err rondo_pool_limits(const struct rondo_pool_options *o,
         return RONDO_ERR_INVALID;
     }
     if (l.min < 1 || l.min > l.max || l.max > MAX_THREADS) return RONDO_ERR_INVALID;
+    l.max_stuck = o->max_stuck ? o->max_stuck : l.max;
+    if (l.max_stuck > MAX_THREADS) return RONDO_ERR_INVALID;
     *out = l;
     return RONDO_OK;
 }

@@ -29,10 +29,10 @@ struct rondo_job_context {
  * one before. */
 struct rondo_job_context *rondo_job_context_use(struct rondo_job_context *c);
 
-/* The least and most threads, and the jobs that may wait, that options mean.
- * Errors: INVALID. */
+/* The least and most threads, how many of them may be stuck beside those, and the
+ * jobs that may wait, that options mean.  Errors: INVALID. */
 struct rondo_pool_limits {
-    unsigned min, max;
+    unsigned min, max, max_stuck;
     uint32_t queue;
 };
 RONDO_NODISCARD enum rondo_err rondo_pool_limits(const struct rondo_pool_options *o,

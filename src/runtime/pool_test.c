@@ -138,10 +138,11 @@ static void options_are_checked(void **state) {
     };
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct rondo_pool_options o = {.size = sizeof o, .threads = cases[i].threads};
-        struct rondo_pool_limits l = {0, 0, 0};
+        struct rondo_pool_limits l = {0};
         assert_int_equal(rondo_pool_limits(&o, &l), cases[i].err);
         assert_int_equal(l.min, cases[i].min);
         assert_int_equal(l.max, cases[i].max);
+        assert_int_equal(l.max_stuck, cases[i].max);
     }
     rondo_pool_free(NULL);
 }

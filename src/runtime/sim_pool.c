@@ -7,6 +7,8 @@ struct sim_thread {
     struct rondo_job_context context;
     struct rondo_job *job; /* ran, not done; NULL: idle */
     uint64_t slept_ns, done_at_ns;
+    uint64_t late_at_ns; /* UINT64_MAX: never, or not any more */
+    bool is_late, is_replaced;
     void *data;
     bool is_started;
 };
@@ -19,10 +21,13 @@ struct sim_pool {
     void *(*thread_start)(void *arg);
     void (*thread_stop)(void *arg, void *thread);
     void *arg;
+    void (*free_arg)(void *arg);
+    uint64_t close_wait_ns;
     struct rondo_job *first, *last;
     uint32_t n_queued;
-    unsigned n_busy;
-    uint64_t n_done, n_refused;
+    unsigned n_busy, n_late, n_replaced; /* busy: without the replaced */
+    unsigned n_threads;                  /* limits.max + limits.max_stuck */
+    uint64_t done, refused, late, replaced;
     bool is_closing;
     struct sim_thread threads[];
 };
@@ -35,7 +40,7 @@ static enum rondo_err submit(struct rondo_pool *base, struct rondo_job *job) {
     struct sim_pool *p = pool_of(base);
     if (p->is_closing) return RONDO_ERR_CLOSED;
     if (p->n_queued >= p->limits.queue) {
-        p->n_refused++;
+        p->refused++;
         return RONDO_ERR_FULL;
     }
     job->queued_ns_ = rondo_clock_now(p->all->clock);
@@ -68,15 +73,46 @@ static void run_first(struct sim_pool *p) {
     struct rondo_job_context *before = rondo_job_context_use(&t->context);
     t->job->run(t->job, t->data);
     rondo_job_context_use(before);
-    t->done_at_ns = rondo_deadline(rondo_clock_now(p->all->clock), t->slept_ns);
+    uint64_t now_ns = rondo_clock_now(p->all->clock);
+    t->done_at_ns = rondo_deadline(now_ns, t->slept_ns);
+    t->late_at_ns = UINT64_MAX;
+
+    if (t->job->limit_ns && t->job->limit_ns < t->slept_ns)
+        t->late_at_ns = rondo_deadline(now_ns, t->job->limit_ns);
 }
 
-static void finish(struct sim_pool *p, struct sim_thread *t) {
+static void replace(struct sim_pool *p) {
+    for (unsigned i = 0; i < p->n_threads && p->n_replaced < p->limits.max_stuck; i++) {
+        struct sim_thread *t = &p->threads[i];
+        if (!t->is_late || t->is_replaced) continue;
+        t->is_replaced = true;
+        p->n_replaced++;
+        p->replaced++;
+        p->n_busy--;
+    }
+}
+
+static void tell_late(struct sim_pool *p, struct sim_thread *t) {
+    t->late_at_ns = UINT64_MAX;
+    t->is_late = true;
+    p->n_late++;
+    p->late++;
+    replace(p);
+    if (t->job->late) t->job->late(t->job);
+}
+
+static void finish(struct sim_pool *p, struct sim_thread *t, enum rondo_err err) {
     struct rondo_job *job = t->job;
     t->job = NULL;
-    p->n_busy--;
-    p->n_done++;
-    job->done(job, RONDO_OK);
+    p->n_late -= t->is_late;
+    if (t->is_replaced)
+        p->n_replaced--;
+    else
+        p->n_busy--;
+    t->is_late = t->is_replaced = false;
+    p->done++;
+    replace(p);
+    job->done(job, err);
 }
 
 static enum rondo_err job_sleep(struct rondo_job_context *c, uint64_t ns) {
@@ -92,11 +128,15 @@ static void pool_free(struct rondo_pool *base) {
         struct rondo_job *job = pop(p);
         job->done(job, RONDO_ERR_CANCELLED);
     }
-    for (unsigned i = 0; i < p->limits.max; i++) {
+    uint64_t until_ns = rondo_deadline(rondo_clock_now(p->all->clock), p->close_wait_ns);
+    for (unsigned i = 0; i < p->n_threads; i++) {
         struct sim_thread *t = &p->threads[i];
-        if (t->job) finish(p, t);
-        if (t->is_started && p->thread_stop) p->thread_stop(p->arg, t->data);
+        bool is_left = t->job && p->close_wait_ns && t->done_at_ns > until_ns;
+        if (t->job) finish(p, t, is_left ? RONDO_ERR_CLOSED : RONDO_OK);
+        if (!t->is_started || !p->thread_stop) continue;
+        if (!is_left || p->free_arg) p->thread_stop(p->arg, t->data);
     }
+    if (p->free_arg) p->free_arg(p->arg);
     rondo_list_remove(&p->node);
     rondo_free(p);
 }
@@ -107,8 +147,12 @@ static void stats(const struct rondo_pool *base, struct rondo_pool_stats *out) {
         .threads = p->limits.max,
         .busy = p->n_busy,
         .queued = p->n_queued,
-        .done = p->n_done,
-        .refused = p->n_refused,
+        .done = p->done,
+        .refused = p->refused,
+        .stuck = p->n_late,
+        .max_stuck = p->limits.max_stuck,
+        .late = p->late,
+        .replaced = p->replaced,
     };
 }
 
@@ -124,7 +168,8 @@ enum rondo_err rondo_sim_pool_new(struct rondo_sim_pools *ps, const struct rondo
     struct rondo_pool_limits limits;
     enum rondo_err err = rondo_pool_limits(o, &limits);
     if (err) return err;
-    struct sim_pool *p = rondo_zalloc(sizeof *p + limits.max * sizeof p->threads[0]);
+    unsigned n_threads = limits.max + limits.max_stuck;
+    struct sim_pool *p = rondo_zalloc(sizeof *p + n_threads * sizeof p->threads[0]);
     if (!p) return RONDO_ERR_NOMEM;
     p->base.ops = &sim_pool_ops;
     p->all = ps;
@@ -132,7 +177,10 @@ enum rondo_err rondo_sim_pool_new(struct rondo_sim_pools *ps, const struct rondo
     p->thread_start = o->thread_start;
     p->thread_stop = o->thread_stop;
     p->arg = o->arg;
-    for (unsigned i = 0; i < limits.max; i++) p->threads[i].context.sleep = job_sleep;
+    p->free_arg = o->free_arg;
+    p->close_wait_ns = o->close_wait_ns;
+    p->n_threads = n_threads;
+    for (unsigned i = 0; i < n_threads; i++) p->threads[i].context.sleep = job_sleep;
     rondo_list_push_back(&ps->pools, &p->node);
     *out = &p->base;
     return RONDO_OK;
@@ -146,29 +194,50 @@ static bool can_finish(const struct sim_pool *p, const struct sim_thread *t) {
     return t->job && t->done_at_ns <= rondo_clock_now(p->all->clock);
 }
 
+static bool can_be_late(const struct sim_pool *p, const struct sim_thread *t) {
+    return t->job && t->late_at_ns <= rondo_clock_now(p->all->clock);
+}
+
+static bool is_at_rest(const struct sim_pool *p) {
+    return p->n_busy + p->n_replaced == 0;
+}
+
 unsigned rondo_sim_pools_choices(const struct rondo_sim_pools *ps) {
     unsigned n = 0;
     RONDO_LIST_FOREACH(&ps->pools, node) {
         const struct sim_pool *p = RONDO_LIST_ENTRY(node, struct sim_pool, node);
         n += can_run(p);
-        for (unsigned i = 0; p->n_busy && i < p->limits.max; i++)
-            n += can_finish(p, &p->threads[i]);
+        for (unsigned i = 0; !is_at_rest(p) && i < p->n_threads; i++) {
+            const struct sim_thread *t = &p->threads[i];
+            n += can_finish(p, t) + can_be_late(p, t);
+        }
     }
     return n;
 }
 
+/* Takes a step of one pool if the kth is among them; counts *k down otherwise. */
+static bool step_one(struct sim_pool *p, unsigned *k) {
+    if (can_run(p) && (*k)-- == 0) {
+        run_first(p);
+        return true;
+    }
+    for (unsigned i = 0; i < p->n_threads; i++) {
+        struct sim_thread *t = &p->threads[i];
+        if (can_finish(p, t) && (*k)-- == 0) {
+            finish(p, t, RONDO_OK);
+            return true;
+        }
+        if (can_be_late(p, t) && (*k)-- == 0) {
+            tell_late(p, t);
+            return true;
+        }
+    }
+    return false;
+}
+
 void rondo_sim_pools_step(struct rondo_sim_pools *ps, unsigned k) {
     RONDO_LIST_FOREACH(&ps->pools, node) {
-        struct sim_pool *p = RONDO_LIST_ENTRY(node, struct sim_pool, node);
-        if (can_run(p) && k-- == 0) {
-            run_first(p);
-            return;
-        }
-        for (unsigned i = 0; i < p->limits.max; i++) {
-            if (!can_finish(p, &p->threads[i]) || k-- != 0) continue;
-            finish(p, &p->threads[i]);
-            return;
-        }
+        if (step_one(RONDO_LIST_ENTRY(node, struct sim_pool, node), &k)) return;
     }
     rondo_check_failed(__FILE__, __LINE__, "fewer steps than were counted");
 }
@@ -177,9 +246,11 @@ uint64_t rondo_sim_pools_next_ns(const struct rondo_sim_pools *ps) {
     uint64_t next_ns = UINT64_MAX;
     RONDO_LIST_FOREACH(&ps->pools, node) {
         const struct sim_pool *p = RONDO_LIST_ENTRY(node, struct sim_pool, node);
-        for (unsigned i = 0; p->n_busy && i < p->limits.max; i++) {
+        for (unsigned i = 0; !is_at_rest(p) && i < p->n_threads; i++) {
             const struct sim_thread *t = &p->threads[i];
-            if (t->job && t->done_at_ns < next_ns) next_ns = t->done_at_ns;
+            if (!t->job) continue;
+            uint64_t ns = t->late_at_ns < t->done_at_ns ? t->late_at_ns : t->done_at_ns;
+            if (ns < next_ns) next_ns = ns;
         }
     }
     return next_ns;
