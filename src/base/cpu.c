@@ -68,3 +68,25 @@ unsigned rondo_cpu_count(void) {
     if (quota && quota < allowed) allowed = quota;
     return allowed ? allowed : 1;
 }
+
+unsigned rondo_thread_number(void) {
+    return (unsigned)gettid();
+}
+
+bool rondo_schedstat_waited(const char *schedstat, uint64_t *out_ns) {
+    char *end;
+    errno = 0;
+    (void)strtoull(schedstat, &end, 10);
+    if (end == schedstat || errno != 0) return false;
+    const char *rest = end;
+    unsigned long long waited = strtoull(rest, &end, 10);
+    if (end == rest || errno != 0) return false;
+    *out_ns = waited;
+    return true;
+}
+
+bool rondo_thread_waited(unsigned number, uint64_t *out_ns) {
+    char path[64], line[128];
+    snprintf(path, sizeof path, "/proc/self/task/%u/schedstat", number);
+    return read_line(path, line, sizeof line) && rondo_schedstat_waited(line, out_ns);
+}

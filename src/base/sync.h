@@ -71,6 +71,14 @@ unsigned rondo_cpu_count(void);
  * rounded up; 0: no limit, or not understood. */
 unsigned rondo_cpu_quota(const char *cpu_max);
 
+/* This thread's number for the system; never 0. */
+unsigned rondo_thread_number(void);
+/* For how long a thread of this process has waited for a processor in its life
+ * (the wait it may be in not counted).  Opens a file.  False: not known. */
+RONDO_NODISCARD bool rondo_thread_waited(unsigned number, uint64_t *out_ns);
+/* What /proc says of it: "<ran> <waited> <times>".  False: not understood. */
+RONDO_NODISCARD bool rondo_schedstat_waited(const char *schedstat, uint64_t *out_ns);
+
 /* Opens once its count reaches zero. */
 struct rondo_latch {
     struct rondo_mutex mu;

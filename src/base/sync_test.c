@@ -191,6 +191,21 @@ static void quotas_round_up(void **state) {
         assert_int_equal(rondo_cpu_quota(strange[i]), 0);
 }
 
+static void waits_for_a_processor_are_read(void **state) {
+    (void)state;
+    uint64_t ns = 7;
+    assert_true(rondo_schedstat_waited("79291 1696824 2\n", &ns));
+    assert_int_equal(ns, 1696824);
+    assert_true(rondo_schedstat_waited("0 0 0", &ns));
+    assert_int_equal(ns, 0);
+    const char *const strange[] = {"", "5", "x 5 1", "5 y", "5 99999999999999999999999 1"};
+    for (unsigned i = 0; i < RONDO_COUNT_OF(strange); i++)
+        assert_false(rondo_schedstat_waited(strange[i], &ns));
+    assert_int_equal(ns, 0);
+    assert_true(rondo_thread_number() > 0);
+    assert_false(rondo_thread_waited(0, &ns)); /* no such thread */
+}
+
 static void the_affinity_limits_the_processors(void **state) {
     (void)state;
     cpu_set_t all, one;
@@ -216,6 +231,7 @@ int main(void) {
         cmocka_unit_test(a_latch_opens_at_zero_and_stays_open),
         cmocka_unit_test(a_latch_tells_what_is_left),
         cmocka_unit_test(quotas_round_up),
+        cmocka_unit_test(waits_for_a_processor_are_read),
         cmocka_unit_test(the_affinity_limits_the_processors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

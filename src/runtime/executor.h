@@ -68,6 +68,8 @@ struct rondo_worker {
     uint64_t steals, slow_turns;
     uint64_t service_at, poll_at; /* owner thread only: turns at which it looks elsewhere */
     uint64_t slow_since_ns; /* atomic: set by the monitor when a turn is long, reset by the owner */
+    uint64_t slow_waited_ns; /* atomic: and how long the thread had waited for a processor then */
+    unsigned thread_number;  /* atomic: set by the thread, 0 before */
     struct rondo_send sends[RONDO_OUTBOX_CAP];
     struct rondo_msg_cache msgs;
     struct rondo_thread thread;

@@ -4,14 +4,33 @@
 
 enum { IDLE_TICKS = 10 };
 
+static const uint64_t LATE_TICK_NS = 4 * RONDO_MS;
+
 struct sight {
-    uint64_t turns, since_ns;
+    uint64_t turns, since_ns, looked_ns;
 };
 
 struct monitor {
     struct rondo_runtime *rt;
     struct sight *sights; /* one per worker */
 };
+
+uint64_t rondo_turn_own_ns(uint64_t took_ns, uint64_t before_ns, uint64_t after_ns) {
+    if (before_ns == UINT64_MAX || after_ns == UINT64_MAX || after_ns < before_ns) return took_ns;
+    uint64_t waited_ns = after_ns - before_ns;
+    return waited_ns < took_ns ? took_ns - waited_ns : 0;
+}
+
+uint64_t rondo_worker_waited(const struct rondo_worker *w) {
+    uint64_t ns;
+    unsigned number = rondo_load_relaxed(&w->thread_number); /* set long before its first turn */
+    return number && rondo_thread_waited(number, &ns) ? ns : UINT64_MAX;
+}
+
+static void suspect(struct rondo_worker *w, uint64_t since_ns) {
+    rondo_store_relaxed(&w->slow_waited_ns, rondo_worker_waited(w));
+    rondo_store_release(&w->slow_since_ns, since_ns ? since_ns : 1); /* pairs with report_slow */
+}
 
 static void look_at(struct rondo_runtime *rt, struct rondo_worker *w, struct sight *s,
                     uint64_t now_ns) {
@@ -24,10 +43,13 @@ static void look_at(struct rondo_runtime *rt, struct rondo_worker *w, struct sig
         s->turns = turns;
         s->since_ns = now_ns;
     } else {
-        if (!rondo_load_relaxed(&w->slow_since_ns))
-            rondo_store_relaxed(&w->slow_since_ns, s->since_ns ? s->since_ns : 1);
+        /* If we were kept from looking, what was so before may be of a wait that is
+         * over and that nobody can tell from work any more. */
+        if (now_ns - s->looked_ns > LATE_TICK_NS) s->since_ns = now_ns;
+        if (!rondo_load_relaxed(&w->slow_since_ns)) suspect(w, s->since_ns);
         rondo_store_relaxed(&w->is_stalled, true);
     }
+    s->looked_ns = now_ns;
     if (queued > (stands ? 0 : 1) && rondo_load_relaxed(&rt->n_parked)) rondo_wake_searcher(rt);
 }
 

@@ -21,6 +21,14 @@ RONDO_NODISCARD enum rondo_err rondo_monitor_start(struct rondo_runtime *rt);
 /* The runtime is closing. */
 void rondo_monitor_join(struct rondo_runtime *rt);
 
+/* What of a turn that took `took_ns` was the actor's doing: the time in which its
+ * thread, which had waited for a processor for `before_ns` and then for `after_ns`,
+ * was kept from running is not.  UINT64_MAX: not known. */
+uint64_t rondo_turn_own_ns(uint64_t took_ns, uint64_t before_ns, uint64_t after_ns);
+
+/* How long a worker's thread has waited for a processor; UINT64_MAX: not known. */
+uint64_t rondo_worker_waited(const struct rondo_worker *w);
+
 void rondo_monitor_wake_slow(struct rondo_runtime *rt);
 
 /* A worker has unparked. */

@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/sync.h"
-#include "rondo/runtime.h"
+#include "runtime/monitor.h"
 
 static struct {
     struct rondo_mutex mu;
@@ -112,6 +112,19 @@ static void a_slow_turn_is_named_and_counted(void **state) {
     assert_true(n_named > 0);
 }
 
+static void waiting_for_a_processor_is_not_a_turns_own(void **state) {
+    (void)state;
+    static const struct {
+        uint64_t took, before, after, own;
+    } cases[] = {
+        {24, 0, 0, 24},           {24, 100, 120, 4},        {24, 100, 130, 0}, {24, 5, 4, 24},
+        {24, UINT64_MAX, 20, 24}, {24, 20, UINT64_MAX, 24}, {24, 0, 24, 0},    {0, 0, 5, 0},
+    };
+    for (unsigned i = 0; i < RONDO_COUNT_OF(cases); i++)
+        assert_int_equal(rondo_turn_own_ns(cases[i].took, cases[i].before, cases[i].after),
+                         cases[i].own);
+}
+
 /* Keeps itself busy with long messages until a timer's has come. */
 struct busy {
     uint64_t crawl_ns;
@@ -154,6 +167,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_actor_behind_a_slow_turn_is_stolen),
         cmocka_unit_test(a_slow_turn_is_named_and_counted),
+        cmocka_unit_test(waiting_for_a_processor_is_not_a_turns_own),
         cmocka_unit_test(long_turns_do_not_hide_timers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,7 @@ static void release(struct rondo_registry *r) {
 static void worker_main(void *arg) {
     struct rondo_worker *w = arg;
     rondo_worker_become(w);
+    rondo_store_relaxed(&w->thread_number, rondo_thread_number()); /* for the monitor; a hint */
     rondo_worker_run(w);
     rondo_worker_become(NULL);
 }
