@@ -272,6 +272,10 @@ RONDO_API enum rondo_err rondo_txn_put(rondo_txn *txn, size_t i, struct rondo_sl
                                        const struct rondo_write *write);
 /* True if there was a value.  Does nothing where put is REFUSED. */
 RONDO_API bool rondo_txn_delete(rondo_txn *txn, size_t i);
+/* As rondo_cache_expiry, rondo_cache_expire and rondo_keyspace_version. */
+RONDO_API uint64_t rondo_txn_expiry(rondo_txn *txn, size_t i);
+RONDO_API bool rondo_txn_expire(rondo_txn *txn, size_t i, uint64_t expiry_ns);
+RONDO_API uint64_t rondo_txn_version(rondo_txn *txn, size_t i);
 
 /* -------------------------------------------------------- open and close --- */
 

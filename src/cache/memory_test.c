@@ -282,6 +282,44 @@ static void test_a_transaction_supersedes_loads(void **state) {
     }
 }
 
+struct txn_times {
+    uint64_t before, set, version[3];
+    bool was_set, was_set_absent, was_ended;
+};
+
+static void set_times(void *arg, rondo_txn *txn) {
+    struct txn_times *times = arg;
+    times->before = rondo_txn_expiry(txn, 0);
+    times->version[0] = rondo_txn_version(txn, 0);
+    times->was_set = rondo_txn_expire(txn, 0, 100 * RONDO_SEC);
+    times->set = rondo_txn_expiry(txn, 0);
+    times->version[1] = rondo_txn_version(txn, 0);
+    times->was_set_absent = rondo_txn_expire(txn, 1, RONDO_OFF);
+    times->was_ended = rondo_txn_expire(txn, 2, 0);
+    times->version[2] = rondo_txn_version(txn, 2);
+}
+
+static void test_a_transaction_sees_and_sets_expiry(void **state) {
+    (void)state;
+    struct rondo_key keys[] = {test_key("a"), test_key("b"), test_key("c")};
+    struct rondo_answer loaded[3] = {{.outcome = RONDO_ABSENT},
+                                     {.outcome = RONDO_ABSENT},
+                                     {.outcome = RONDO_VALUE, .value = {"1", 1, NULL}}};
+    struct txn_times times = {0};
+    test_put(&t, "a", "1", (struct rondo_write){.ttl_ns = RONDO_OFF});
+    test_put(&t, "c", "1", (struct rondo_write){.ttl_ns = RONDO_OFF});
+    uint64_t a = version("a"), c = version("c");
+    assert_int_equal(rondo_keyspace_txn(t.cache->ks, keys, 3, loaded, set_times, &times), RONDO_OK);
+    assert_true(times.before == RONDO_OFF);
+    assert_int_equal(times.version[0], a);
+    assert_true(times.was_set && !times.was_set_absent && times.was_ended);
+    assert_int_equal(times.set, 100 * RONDO_SEC);
+    assert_int_not_equal(times.version[1], a);
+    assert_int_not_equal(times.version[2], c);
+    assert_int_equal(times.version[1], version("a"));
+    assert_int_equal(test_peek(&t, "c").outcome, RONDO_ABSENT);
+}
+
 int main(void) {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
     const struct CMUnitTest tests[] = {
@@ -295,6 +333,7 @@ int main(void) {
         TEST(test_an_update_without_memory_changes_nothing),
         TEST(test_a_transaction_sees_what_was_loaded_and_its_own_changes),
         TEST(test_a_transaction_supersedes_loads),
+        TEST(test_a_transaction_sees_and_sets_expiry),
     };
 #undef TEST
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);

@@ -55,6 +55,11 @@ enum rondo_err rondo_shard_put_locked(const struct rondo_spot *at, struct rondo_
 /* Removes; whether there was a fresh value. */
 bool rondo_shard_delete_locked(const struct rondo_spot *at, struct rondo_after *after)
     RONDO_REQUIRES(at->shard->mu);
+/* As the functions of shard.h without _locked. */
+uint64_t rondo_shard_expiry_locked(const struct rondo_spot *at) RONDO_REQUIRES(at->shard->mu);
+bool rondo_shard_expire_locked(const struct rondo_spot *at, uint64_t expiry_ns,
+                               struct rondo_after *after) RONDO_REQUIRES(at->shard->mu);
+uint64_t rondo_shard_version_locked(const struct rondo_spot *at) RONDO_REQUIRES(at->shard->mu);
 /* What a put that ended with `err` is answered with. */
 struct rondo_answer rondo_shard_put_answer(const struct rondo_policy *policy, enum rondo_err err);
 

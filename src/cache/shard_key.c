@@ -9,12 +9,17 @@ static struct rondo_entry *fresh_locked(const struct rondo_spot *at) RONDO_REQUI
     return e && rondo_is_fresh_value(e, rondo_ms_of(at->now_ns)) ? e : NULL;
 }
 
-uint64_t rondo_shard_expiry(const struct rondo_spot *at) {
-    rondo_mutex_lock(&at->shard->mu);
+uint64_t rondo_shard_expiry_locked(const struct rondo_spot *at) {
     struct rondo_entry *e = fresh_locked(at);
     uint64_t ms = e ? rondo_entry_expiry_ms(e) : 0;
-    rondo_mutex_unlock(&at->shard->mu);
     return ms == RONDO_ENTRY_NEVER ? RONDO_OFF : ms * RONDO_MS;
+}
+
+uint64_t rondo_shard_expiry(const struct rondo_spot *at) {
+    rondo_mutex_lock(&at->shard->mu);
+    uint64_t expiry_ns = rondo_shard_expiry_locked(at);
+    rondo_mutex_unlock(&at->shard->mu);
+    return expiry_ns;
 }
 
 static uint64_t expiry_ms_of(uint64_t expiry_ns) {
@@ -23,22 +28,29 @@ static uint64_t expiry_ms_of(uint64_t expiry_ns) {
     return ms < RONDO_ENTRY_NEVER ? ms : RONDO_ENTRY_NEVER;
 }
 
+bool rondo_shard_expire_locked(const struct rondo_spot *at, uint64_t expiry_ns,
+                               struct rondo_after *after) {
+    struct rondo_entry *e = fresh_locked(at);
+    if (!e) return false;
+    if (expiry_ms_of(expiry_ns) <= rondo_ms_of(at->now_ns)) {
+        (void)rondo_shard_delete_locked(at, after);
+        return true;
+    }
+    rondo_entry_set_expiry_ms(e, expiry_ms_of(expiry_ns));
+    /* Whoever sets the time says how long it is to live. */
+    rondo_entry_set_lead(e, 0);
+    ++*rondo_memory_version(&at->shard->memory, e->hash);
+    return true;
+}
+
 bool rondo_shard_expire(const struct rondo_spot *at, uint64_t expiry_ns) {
     struct rondo_after after;
     rondo_after_init(&after);
     rondo_mutex_lock(&at->shard->mu);
-    struct rondo_entry *e = fresh_locked(at);
-    if (e && expiry_ms_of(expiry_ns) <= rondo_ms_of(at->now_ns)) {
-        (void)rondo_shard_delete_locked(at, &after);
-    } else if (e) {
-        rondo_entry_set_expiry_ms(e, expiry_ms_of(expiry_ns));
-        /* Whoever sets the time says how long it is to live. */
-        rondo_entry_set_lead(e, 0);
-        ++*rondo_memory_version(&at->shard->memory, e->hash);
-    }
+    bool was_there = rondo_shard_expire_locked(at, expiry_ns, &after);
     rondo_mutex_unlock(&at->shard->mu);
     rondo_after_run(&after, at->shard, rondo_ms_of(at->now_ns));
-    return e != NULL;
+    return was_there;
 }
 
 bool rondo_shard_has(const struct rondo_spot *at) {
@@ -50,10 +62,14 @@ bool rondo_shard_has(const struct rondo_spot *at) {
 
 /* A value that expires changes without a count: whether it is there is part of
  * the number. */
+uint64_t rondo_shard_version_locked(const struct rondo_spot *at) {
+    uint64_t version = *rondo_memory_version(&at->shard->memory, (uint32_t)at->hash);
+    return version << 1 | (fresh_locked(at) != NULL);
+}
+
 uint64_t rondo_shard_version(const struct rondo_spot *at) {
     rondo_mutex_lock(&at->shard->mu);
-    uint64_t version = *rondo_memory_version(&at->shard->memory, (uint32_t)at->hash);
-    version = version << 1 | (fresh_locked(at) != NULL);
+    uint64_t version = rondo_shard_version_locked(at);
     rondo_mutex_unlock(&at->shard->mu);
     return version;
 }

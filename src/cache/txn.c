@@ -142,3 +142,19 @@ bool rondo_txn_delete(rondo_txn *txn, size_t i) RONDO_NO_TSA {
     note_change(txn, &item->at);
     return was_there;
 }
+
+uint64_t rondo_txn_expiry(rondo_txn *txn, size_t i) RONDO_NO_TSA {
+    return rondo_shard_expiry_locked(&txn->items[i].at);
+}
+
+bool rondo_txn_expire(rondo_txn *txn, size_t i, uint64_t expiry_ns) RONDO_NO_TSA {
+    struct item *item = &txn->items[i];
+    bool was_there =
+        rondo_shard_expire_locked(&item->at, expiry_ns, &txn->shards[item->shard].after);
+    if (was_there) note_change(txn, &item->at);
+    return was_there;
+}
+
+uint64_t rondo_txn_version(rondo_txn *txn, size_t i) RONDO_NO_TSA {
+    return rondo_shard_version_locked(&txn->items[i].at);
+}
