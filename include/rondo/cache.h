@@ -160,7 +160,8 @@ struct rondo_write {
     struct rondo_completion done; /* used by write-through only */
     struct rondo_slice client;
     unsigned flags;
-    uint64_t ttl_ns; /* 0: the cache's `ttl` with its jitter; RONDO_OFF: no expiry; else exact */
+    uint64_t ttl_ns; /* 0: the cache's `ttl` with its jitter; RONDO_OFF: no expiry; else exact;
+                        less than a millisecond: expired at once */
     uint64_t now_ns; /* as in rondo_read */
 };
 

@@ -172,7 +172,9 @@ uint64_t rondo_policy_expiry_ms(const struct rondo_policy *p, uint64_t ttl_ns, u
     else if (ttl_ns == 0)
         ttl_ns = RONDO_OFF;
     if (ttl_ns == RONDO_OFF) return RONDO_ENTRY_NEVER;
-    uint64_t ms = (rondo_deadline(now_ns, ttl_ns) + RONDO_MS - 1) / RONDO_MS;
+    /* Up, so that nothing ends early; what lives for less than one has ended. */
+    uint64_t up = ttl_ns < RONDO_MS ? 0 : RONDO_MS - 1;
+    uint64_t ms = (rondo_deadline(now_ns, ttl_ns) + up) / RONDO_MS;
     return ms < RONDO_ENTRY_NEVER ? ms : RONDO_ENTRY_NEVER;
 }
 

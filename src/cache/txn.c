@@ -125,6 +125,7 @@ enum rondo_err rondo_txn_put(rondo_txn *txn, size_t i, struct rondo_slice value,
     if (opt->writes != RONDO_WRITES_MEMORY) return RONDO_ERR_REFUSED;
     if (value.len > opt->max_value_bytes) return RONDO_ERR_TOO_LARGE;
     if (!write) write = &defaults;
+    if (write->now_ns) item->at.now_ns = write->now_ns;
     struct rondo_entry *e = rondo_shard_entry_for(&item->at, value, write);
     if (!e) return RONDO_ERR_NOMEM;
     enum rondo_err err =

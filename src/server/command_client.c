@@ -56,8 +56,34 @@ static enum rondo_run run_id(struct rondo_cmd *call) {
 
 /* ---- LIST, INFO ------------------------------------------------------------------- */
 
+/* Of clients, as LIST and KILL name them. There are no masters and no replicas. */
+enum type { ANY_TYPE, NORMAL, PUBSUB, NONE_HERE, UNKNOWN };
+
+static enum type type_at(const struct rondo_cmd *call, size_t i) {
+    if (rondo_cmd_is(call, i, "normal")) return NORMAL;
+    if (rondo_cmd_is(call, i, "pubsub")) return PUBSUB;
+    bool is_known = rondo_cmd_is(call, i, "master") || rondo_cmd_is(call, i, "replica") ||
+                    rondo_cmd_is(call, i, "slave");
+    return is_known ? NONE_HERE : UNKNOWN;
+}
+
+static enum rondo_run type_error(struct rondo_cmd *call, size_t i) {
+    return rondo_cmd_error(call, "ERR Unknown client type '%.*s'",
+                           call->argv[i].len < 64 ? (int)call->argv[i].len : 64,
+                           (const char *)call->argv[i].data);
+}
+
+/* The relaxed loads' partners are the stores of the client's own connection. */
+static bool is_of_type(const struct rondo_client *client, enum type type) {
+    if (type == ANY_TYPE) return true;
+    bool is_listening =
+        rondo_load_relaxed(&client->channels) + rondo_load_relaxed(&client->patterns) > 0;
+    return type == (is_listening ? PUBSUB : NORMAL);
+}
+
 struct list {
     struct rondo_buf text;
+    enum type type;
     const struct rondo_cmd *call;
     size_t first_id; /* argument number of the ids; 0: all clients */
     uint64_t now_ns;
@@ -84,7 +110,7 @@ static uint64_t seconds_since(uint64_t now_ns, uint64_t then_ns) {
 /* The relaxed loads' partners are the stores of the client's own connection. */
 static void add_line(void *arg, const struct rondo_client *client) {
     struct list *l = arg;
-    if (!is_wanted(l, client) || l->err) return;
+    if (!is_wanted(l, client) || !is_of_type(client, l->type) || l->err) return;
     const char *command = rondo_load_relaxed(&client->command);
     char peer[RONDO_CLIENT_ADDRESS], local[RONDO_CLIENT_ADDRESS];
     rondo_client_address_format(&client->peer, peer);
@@ -113,27 +139,20 @@ static enum rondo_run write_list(struct rondo_cmd *call, struct list *l) {
 
 static enum rondo_run run_list(struct rondo_cmd *call) {
     struct list l = {.call = call, .now_ns = call->now_ns};
-    bool is_empty = false;
     if (call->argc == 4 && rondo_cmd_is(call, 2, "TYPE")) {
-        is_empty = !rondo_cmd_is(call, 3, "normal");
-        bool is_known = !is_empty || rondo_cmd_is(call, 3, "master") ||
-                        rondo_cmd_is(call, 3, "replica") || rondo_cmd_is(call, 3, "slave") ||
-                        rondo_cmd_is(call, 3, "pubsub");
-        if (!is_known)
-            return rondo_cmd_error(call, "ERR Unknown client type '%.*s'",
-                                   call->argv[3].len < 64 ? (int)call->argv[3].len : 64,
-                                   (const char *)call->argv[3].data);
+        l.type = type_at(call, 3);
+        if (l.type == UNKNOWN) return type_error(call, 3);
     } else if (call->argc > 3 && rondo_cmd_is(call, 2, "ID")) {
         l.first_id = 3;
         for (size_t i = 3; i < call->argc; i++) {
             int64_t id;
-            if (!rondo_slice_to_int(call->argv[i], &id) || id <= 0)
+            if (!rondo_slice_to_int(call->argv[i], &id))
                 return rondo_cmd_error(call, "ERR Invalid client ID");
         }
     } else if (call->argc > 2) {
         return rondo_cmd_syntax_error(call);
     }
-    if (!is_empty) rondo_clients_each(&call->session->service->clients, add_line, &l);
+    rondo_clients_each(&call->session->service->clients, add_line, &l);
     return write_list(call, &l);
 }
 
@@ -148,7 +167,8 @@ static enum rondo_run run_info(struct rondo_cmd *call) {
 struct kill {
     uint64_t id; /* 0: any */
     struct rondo_slice peer, local;
-    bool skip_me, none, kills_me;
+    bool skip_me, kills_me;
+    enum type type;
     const struct rondo_client *me;
 };
 
@@ -161,7 +181,7 @@ static bool is_address(struct rondo_slice wanted, const struct rondo_client_addr
 
 static bool is_victim(void *arg, const struct rondo_client *client) {
     struct kill *k = arg;
-    if (k->none || (k->id && k->id != client->id)) return false;
+    if ((k->id && k->id != client->id) || !is_of_type(client, k->type)) return false;
     if (!is_address(k->peer, &client->peer) || !is_address(k->local, &client->local)) return false;
     if (client != k->me) return true;
     k->kills_me = !k->skip_me;
@@ -169,32 +189,47 @@ static bool is_victim(void *arg, const struct rondo_client *client) {
 }
 
 /* False after an error reply. */
+static bool read_kill_option(struct rondo_cmd *call, size_t i, struct kill *k) {
+    struct rondo_slice value = call->argv[i + 1];
+    int64_t id = 0;
+    if (rondo_cmd_is(call, i, "ID")) {
+        if (!rondo_slice_to_int(value, &id) || id <= 0) {
+            (void)rondo_cmd_error(call, "ERR client-id should be greater than 0");
+            return false;
+        }
+        k->id = (uint64_t)id;
+    } else if (rondo_cmd_is(call, i, "ADDR")) {
+        k->peer = value;
+    } else if (rondo_cmd_is(call, i, "LADDR")) {
+        k->local = value;
+    } else if (rondo_cmd_is(call, i, "TYPE")) {
+        k->type = type_at(call, i + 1);
+        if (k->type != UNKNOWN) return true;
+        (void)type_error(call, i + 1);
+        return false;
+    } else if (rondo_cmd_is(call, i, "USER")) {
+        if (rondo_slice_is(value, "default")) return true;
+        (void)rondo_cmd_error(call, "ERR No such user '%.*s'", value.len < 64 ? (int)value.len : 64,
+                              (const char *)value.data);
+        return false;
+    } else if (rondo_cmd_is(call, i, "SKIPME") &&
+               (rondo_cmd_is(call, i + 1, "yes") || rondo_cmd_is(call, i + 1, "no"))) {
+        k->skip_me = rondo_cmd_is(call, i + 1, "yes");
+    } else {
+        (void)rondo_cmd_syntax_error(call);
+        return false;
+    }
+    return true;
+}
+
+/* False after an error reply. */
 static bool read_kill(struct rondo_cmd *call, struct kill *k) {
-    for (size_t i = 2; i + 1 < call->argc; i += 2) {
-        struct rondo_slice value = call->argv[i + 1];
-        int64_t id = 0;
-        if (rondo_cmd_is(call, i, "ID")) {
-            if (!rondo_slice_to_int(value, &id) || id <= 0) {
-                (void)rondo_cmd_error(call, "ERR client-id should be greater than 0");
-                return false;
-            }
-            k->id = (uint64_t)id;
-        } else if (rondo_cmd_is(call, i, "ADDR")) {
-            k->peer = value;
-        } else if (rondo_cmd_is(call, i, "LADDR")) {
-            k->local = value;
-        } else if (rondo_cmd_is(call, i, "TYPE")) {
-            k->none = !rondo_cmd_is(call, i + 1, "normal");
-        } else if (rondo_cmd_is(call, i, "USER")) {
-            k->none = k->none || !rondo_slice_is(value, "default");
-        } else if (rondo_cmd_is(call, i, "SKIPME") && rondo_cmd_is(call, i + 1, "yes")) {
-            k->skip_me = true;
-        } else if (rondo_cmd_is(call, i, "SKIPME") && rondo_cmd_is(call, i + 1, "no")) {
-            k->skip_me = false;
-        } else {
+    for (size_t i = 2; i < call->argc; i += 2) {
+        if (i + 1 == call->argc) {
             (void)rondo_cmd_syntax_error(call);
             return false;
         }
+        if (!read_kill_option(call, i, k)) return false;
     }
     return true;
 }
@@ -206,8 +241,6 @@ static enum rondo_run run_kill(struct rondo_cmd *call) {
     if (is_old_form) {
         k.peer = call->argv[2];
         k.skip_me = false;
-    } else if (call->argc % 2 != 0) {
-        return rondo_cmd_syntax_error(call);
     } else if (!read_kill(call, &k)) {
         return RONDO_RUN_DONE;
     }

@@ -60,22 +60,29 @@ static const struct setting {
     {"timeout", NULL, get_timeout},
 };
 
-static bool is_wanted(const struct rondo_cmd *call, const char *name) {
-    for (size_t i = 2; i < call->argc; i++)
-        if (rondo_glob_match(call->argv[i], rondo_slice_str(name), true)) return true;
-    return false;
+/* The name as it was asked for, or as it is if a pattern matches it; data NULL: it
+ * was not asked for. */
+static struct rondo_slice wanted_as(const struct rondo_cmd *call, const char *name) {
+    for (size_t i = 2; i < call->argc; i++) {
+        struct rondo_slice arg = call->argv[i];
+        if (rondo_glob_match(arg, rondo_slice_str(name), true))
+            return rondo_glob_is_literal(arg) ? arg : rondo_slice_str(name);
+    }
+    return (struct rondo_slice){0};
 }
 
 static enum rondo_run run_get(struct rondo_cmd *call) {
     size_t n = 0;
-    for (size_t i = 0; i < RONDO_COUNT_OF(settings); i++) n += is_wanted(call, settings[i].name);
+    for (size_t i = 0; i < RONDO_COUNT_OF(settings); i++)
+        n += wanted_as(call, settings[i].name).data != NULL;
     rondo_resp_write_map(&call->w, n);
     for (size_t i = 0; i < RONDO_COUNT_OF(settings); i++) {
         const struct setting *setting = &settings[i];
-        if (!is_wanted(call, setting->name)) continue;
+        struct rondo_slice name = wanted_as(call, setting->name);
+        if (!name.data) continue;
         char value[VALUE_MAX];
         if (!setting->value) setting->get(call->session->service, value);
-        rondo_resp_write_bulk_str(&call->w, setting->name);
+        rondo_resp_write_bulk(&call->w, name.data, name.len);
         rondo_resp_write_bulk_str(&call->w, setting->value ? setting->value : value);
     }
     return RONDO_RUN_DONE;

@@ -140,8 +140,11 @@ static enum rondo_run run_echo(struct rondo_cmd *call) {
 
 static enum rondo_run run_select(struct rondo_cmd *call) {
     int64_t db;
-    if (!rondo_slice_to_int(call->argv[1], &db) || db < INT32_MIN || db > INT32_MAX)
+    if (!rondo_slice_to_int(call->argv[1], &db))
         return rondo_cmd_error(call, "ERR value is not an integer or out of range");
+    if (db < INT32_MIN || db > INT32_MAX)
+        return rondo_cmd_error(
+            call, "ERR value is out of range, value must between -2147483648 and 2147483647");
     if (db < 0 || db >= RONDO_SESSION_DATABASES)
         return rondo_cmd_error(call, "ERR DB index is out of range");
     rondo_session_set_db(call->session, (uint8_t)db);
@@ -149,15 +152,20 @@ static enum rondo_run run_select(struct rondo_cmd *call) {
 }
 
 static enum rondo_run run_quit(struct rondo_cmd *call) {
-    call->session->is_quitting = true;
-    return rondo_cmd_ok(call);
+    struct rondo_session *s = call->session;
+    bool is_known = s->leave != NULL;
+    s->is_quitting = true;
+    if (is_known) rondo_session_reset(s);
+    return is_known ? rondo_command_leave(call) : rondo_cmd_ok(call);
 }
 
 static enum rondo_run run_reset(struct rondo_cmd *call) {
     struct rondo_session *s = call->session;
+    bool is_known = s->leave != NULL;
     rondo_session_reset(s);
     if (!rondo_cmd_set_text(call, RONDO_CLIENT_NAME, (struct rondo_slice){0}))
         return RONDO_RUN_DONE;
+    if (is_known) return rondo_command_leave(call);
     rondo_resp_write_simple(&call->w, "RESET");
     return RONDO_RUN_DONE;
 }
@@ -175,10 +183,10 @@ static const struct rondo_command table[] = {
     CONNECTION("auth", -2, OPEN, "1.0.0", "Authenticate to the server", run_auth),
     CONNECTION("select", 2, RONDO_COMMAND_FAST, "1.0.0",
                "Change the selected database for the current connection", run_select),
-    CONNECTION("quit", -1, OPEN | RONDO_COMMAND_LISTENING, "1.0.0", "Close the connection",
-               run_quit),
-    CONNECTION("reset", 1, OPEN | RONDO_COMMAND_LISTENING, "6.2.0", "Reset the connection",
-               run_reset),
+    CONNECTION("quit", -1, OPEN | RONDO_COMMAND_ASKS | RONDO_COMMAND_LISTENING, "1.0.0",
+               "Close the connection", run_quit),
+    CONNECTION("reset", 1, OPEN | RONDO_COMMAND_ASKS | RONDO_COMMAND_LISTENING, "6.2.0",
+               "Reset the connection", run_reset),
     {"client",
      -2,
      0,

@@ -52,7 +52,7 @@ static void write_pair(struct rondo_resp_writer *w, const char *name, int value)
 
 static void write_key_specs(struct rondo_resp_writer *w, const struct rondo_command *c) {
     const struct rondo_command_keys *k = &c->keys;
-    rondo_resp_write_array(w, k->first ? 1 : 0);
+    rondo_resp_write_set(w, k->first ? 1 : 0);
     if (!k->first) return;
     rondo_resp_write_map(w, 3);
     rondo_resp_write_bulk_str(w, "flags");
@@ -86,17 +86,17 @@ static void write_entry(struct rondo_resp_writer *w, const struct rondo_command 
     rondo_resp_write_int(w, c->keys.last);
     rondo_resp_write_int(w, c->keys.step);
     write_categories(w, c);
-    rondo_resp_write_array(w, 0); /* tips */
+    rondo_resp_write_set(w, 0); /* tips */
     write_key_specs(w, c);
 }
 
 /* Sub-commands have none of their own: two levels, no recursion. */
 static void write_info(struct rondo_resp_writer *w, const struct rondo_command *c) {
     write_entry(w, c);
-    rondo_resp_write_array(w, c->subs ? c->subs->n : 0);
+    rondo_resp_write_set(w, c->subs ? c->subs->n : 0);
     for (size_t i = 0; c->subs && i < c->subs->n; i++) {
         write_entry(w, &c->subs->commands[i]);
-        rondo_resp_write_array(w, 0);
+        rondo_resp_write_set(w, 0);
     }
 }
 
@@ -115,7 +115,7 @@ static enum rondo_run run_info(struct rondo_cmd *call) {
         if (c)
             write_info(&call->w, c);
         else
-            rondo_resp_write_null_array(&call->w);
+            rondo_resp_write_null(&call->w);
     }
     return RONDO_RUN_DONE;
 }

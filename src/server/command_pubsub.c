@@ -10,6 +10,10 @@ static void finish_text(struct rondo_op *op, struct rondo_resp_writer *w) {
         rondo_resp_write_error(w, "OOM out of memory");
 }
 
+static void finish_leave(struct rondo_op *op, struct rondo_resp_writer *w) {
+    rondo_resp_write_simple(w, op->a ? "OK" : "RESET");
+}
+
 static enum rondo_run ask(struct rondo_cmd *call, enum rondo_hub_verb verb, size_t first_arg) {
     struct rondo_session *s = call->session;
     struct rondo_hub_question q = {.verb = verb,
@@ -24,6 +28,16 @@ static enum rondo_run ask(struct rondo_cmd *call, enum rondo_hub_verb verb, size
     call->op->finish = finish_text;
     call->op->waiting = 1;
     return RONDO_RUN_WAIT;
+}
+
+/* The hub's answer comes after all that was sent to it before the question. */
+enum rondo_run rondo_command_leave(struct rondo_cmd *call) {
+    enum rondo_run run = ask(call, RONDO_HUB_NUMPAT, call->argc);
+    if (run != RONDO_RUN_WAIT) return run;
+    call->op->finish = finish_leave;
+    call->op->a = call->session->is_quitting;
+    call->session->is_subscribing = true;
+    return run;
 }
 
 /* What follows on this connection depends on whether it listens: it waits. */
@@ -55,8 +69,8 @@ static enum rondo_run run_publish(struct rondo_cmd *call) {
 
 static enum rondo_run run_channels(struct rondo_cmd *call) {
     if (call->argc > 3)
-        return rondo_cmd_error(call, "ERR wrong number of arguments for 'pubsub|channels' "
-                                     "command");
+        return rondo_cmd_error(call, "ERR unknown subcommand or wrong number of arguments for "
+                                     "'CHANNELS'. Try PUBSUB HELP.");
     return ask(call, RONDO_HUB_CHANNELS, 2);
 }
 

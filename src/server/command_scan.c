@@ -94,7 +94,7 @@ struct scan {
 static bool read_cursor(struct rondo_slice text, uint64_t *out) {
     const char *p = text.data;
     uint64_t v = 0;
-    if (text.len == 0 || text.len > 20) return false;
+    if (text.len > 20) return false; /* none at all is 0, as in Redis */
     for (size_t i = 0; i < text.len; i++) {
         if (p[i] < '0' || p[i] > '9') return false;
         if (__builtin_mul_overflow(v, UINT64_C(10), &v) ||

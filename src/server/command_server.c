@@ -104,6 +104,16 @@ static enum rondo_run run_nothing(struct rondo_cmd *call) {
     return RONDO_RUN_DONE;
 }
 
+static enum rondo_run run_slowlog_get(struct rondo_cmd *call) {
+    int64_t n = 0;
+    if (call->argc > 3)
+        return rondo_cmd_error(call, "ERR unknown subcommand or wrong number of arguments for "
+                                     "'GET'. Try SLOWLOG HELP.");
+    if (call->argc == 3 && (!rondo_slice_to_int(call->argv[2], &n) || n < -1))
+        return rondo_cmd_error(call, "ERR count should be greater than or equal to -1");
+    return run_nothing(call);
+}
+
 static enum rondo_run run_zero(struct rondo_cmd *call) {
     rondo_resp_write_int(&call->w, 0);
     return RONDO_RUN_DONE;
@@ -127,7 +137,7 @@ static const struct rondo_command_family acl_subs = {acl_table, 1};
 
 static const struct rondo_command slowlog_table[] = {
     SERVER("slowlog|get", -2, RONDO_COMMAND_ADMIN, "2.2.12", "Get the slow log's entries",
-           run_nothing),
+           run_slowlog_get),
     SERVER("slowlog|len", 2, RONDO_COMMAND_ADMIN, "2.2.12", "Get the slow log's length", run_zero),
     SERVER("slowlog|reset", 2, RONDO_COMMAND_ADMIN, "2.2.12", "Clear all entries from the slow log",
            rondo_cmd_ok)};

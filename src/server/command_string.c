@@ -96,7 +96,7 @@ static enum rondo_run read_one(struct rondo_cmd *call, rondo_finish_fn finish) {
     read.scratch = scratch;
     read.scratch_size = sizeof scratch;
     struct rondo_answer answer = {0};
-    answer.outcome = rondo_cache_get(cache, &key, &read, &answer);
+    answer.outcome = rondo_view_get(call->view, cache, &key, &read, &answer);
     return rondo_cmd_answer(call, finish, &answer);
 }
 
@@ -117,14 +117,14 @@ static enum rondo_run run_getrange(struct rondo_cmd *call) {
 
 /* ---- GETEX: a read, then a new end of life ------------------------------------------ */
 
-enum { AS_IT_IS = 0, PERSIST = -1 }; /* op->a; else the moment */
+enum { AS_IT_IS = 0, PERSIST = -1, LONG_PAST = 1 }; /* op->a; else the moment */
 
 static void finish_getex(struct rondo_op *op, struct rondo_resp_writer *w) {
     struct rondo_key key = {op->text.data, op->text.len, (unsigned)op->b};
     uint64_t expiry = op->a == PERSIST ? RONDO_OFF : (uint64_t)op->a;
     finish_value(op, w);
     if (op->a != AS_IT_IS && op->answers[0].outcome == RONDO_VALUE)
-        (void)rondo_cache_expire(op->cache, &key, expiry, 0);
+        (void)rondo_view_expire(op->view, op->cache, &key, expiry, 0);
 }
 
 struct getex_options {
@@ -157,7 +157,10 @@ static enum rondo_run run_getex(struct rondo_cmd *call) {
     if (!read_getex_options(call, &o)) return rondo_cmd_syntax_error(call);
     if (o.unit && !rondo_ttl_read(call, o.arg, o.unit, &ttl_ns)) return RONDO_RUN_DONE;
     if (o.persists) op->a = PERSIST;
-    if (o.unit) op->a = (int64_t)(rondo_deadline(call->now_ns, ttl_ns) & INT64_MAX);
+    if (o.unit && ttl_ns == RONDO_TTL_PAST)
+        op->a = LONG_PAST;
+    else if (o.unit)
+        op->a = (int64_t)(rondo_deadline(call->now_ns, ttl_ns) & INT64_MAX);
     op->b = call->session->db;
     if (rondo_buf_append(&op->text, key.data, key.len))
         return rondo_cmd_error(call, "OOM out of memory");
@@ -212,7 +215,7 @@ static size_t ask_cache(struct rondo_cmd *call, struct many *m, size_t from, siz
     }
     struct rondo_read read = rondo_cmd_read(call, done);
     memset(m->answers, 0, n * sizeof *m->answers);
-    *waiting += rondo_cache_get_many(cache, m->keys, n, &read, m->answers);
+    *waiting += rondo_view_get_many(call->view, cache, m->keys, n, &read, m->answers);
     for (size_t i = 0; i < n; i++) call->op->answers[places[done + i]] = m->answers[i];
     return n;
 }
@@ -239,7 +242,7 @@ static enum rondo_run put_one(struct rondo_cmd *call, size_t value_arg,
     rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;
     struct rondo_answer answer = {0};
-    answer.outcome = rondo_cache_put(cache, &key, call->argv[value_arg], write, &answer);
+    answer.outcome = rondo_view_put(call->view, cache, &key, call->argv[value_arg], write, &answer);
     return rondo_cmd_answer(call, finish, &answer);
 }
 

@@ -92,8 +92,10 @@ static enum rondo_change edit_incr(void *arg, struct rondo_slice old, struct ron
     return put(e, rondo_slice_of(e->value.data, e->value.len), out, write);
 }
 
+enum { REAL_MAX = 5 * 1024 }; /* as much as Redis reads: more than any number prints */
+
 static bool to_real(struct rondo_slice s, long double *out) {
-    char text[256], *end;
+    char text[REAL_MAX], *end;
     if (s.len == 0 || s.len >= sizeof text) return false;
     memcpy(text, s.data, s.len);
     text[s.len] = '\0';
@@ -224,7 +226,7 @@ static enum rondo_run run(struct rondo_cmd *call, struct edit *e, rondo_finish_f
     read.done = (struct rondo_completion){.fn = edit_done, .arg = e, .id = read.done.id};
     struct rondo_answer answer = {0};
     call->op->take = take_edit;
-    answer.outcome = rondo_cache_update(cache, &key, true, e->fn, e, &read, &answer);
+    answer.outcome = rondo_view_update(call->view, cache, &key, e->fn, e, &read, &answer);
     if (answer.outcome != RONDO_PENDING) {
         take_edit(call->op, &e->reply);
         rondo_msg_free(e);

@@ -94,6 +94,9 @@ extern const struct rondo_command_family rondo_commands_string, rondo_commands_u
 struct rondo_write;
 enum rondo_run rondo_command_set_get(struct rondo_cmd *call, const struct rondo_write *write);
 
+/* RESET, QUIT of a client that listened: answers once the hub has forgotten it. */
+enum rondo_run rondo_command_leave(struct rondo_cmd *call);
+
 /* COMMAND without a sub-command. */
 enum rondo_run rondo_command_run_command(struct rondo_cmd *call);
 

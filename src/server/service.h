@@ -75,8 +75,9 @@ struct rondo_service {
     uint16_t port;   /* that the kernel gave */
     char run_id[41]; /* 40 hexadecimal digits, drawn at the start */
     uint64_t start_ns, start_wall_ns;
-    uint64_t ops_per_sec; /* atomic, relaxed: written by the listener's tick */
-    bool is_stopping;     /* atomic: set before the clients are told, read by new ones */
+    uint64_t ops_per_sec;    /* atomic, relaxed: written by the listener's tick */
+    uint64_t wall_offset_ns; /* atomic, relaxed: wall clock minus the runtime's, see ttl.c */
+    bool is_stopping;        /* atomic: set before the clients are told, read by new ones */
     /* guarded by mu: what CONFIG RESETSTAT subtracts from the sums */
     struct rondo_mutex mu;
     struct rondo_service_counts base;

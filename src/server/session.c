@@ -107,7 +107,6 @@ static void keys_fini(struct keys *keys) {
 
 static bool may_run(const struct rondo_cmd *call) {
     const struct rondo_slots *slots = &call->session->slots;
-    if (call->session->is_subscribing) return false;
     if (rondo_slots_count(slots) == 0) return true;
     struct keys keys;
     struct rondo_access access = access_of(call, &keys);
@@ -244,6 +243,7 @@ static enum rondo_session_status run(struct rondo_cmd *call) {
 enum rondo_session_status rondo_session_run(struct rondo_session *s, const struct rondo_slice *argv,
                                             size_t argc, uint64_t now_ns) {
     struct rondo_cmd call = {.session = s, .argv = argv, .argc = argc, .now_ns = now_ns};
+    if (s->is_subscribing) return RONDO_SESSION_HELD; /* what it may run is not known yet */
     struct rondo_buf *buf = rondo_slots_direct(&s->slots);
     size_t start = buf->len;
     call.w = rondo_resp_writer_of(buf, s->proto);
@@ -392,6 +392,8 @@ enum rondo_run rondo_cmd_error(struct rondo_cmd *call, const char *fmt, ...) {
     va_start(args, fmt);
     bool is_formatted = rondo_buf_vprintf(&text, fmt, args) == RONDO_OK;
     va_end(args);
+    /* Words of the client may end it; Redis cuts their line ends off. */
+    while (text.len > 0 && strchr("\r\n", text.data[text.len - 1])) text.len--;
     const char *line = is_formatted ? rondo_buf_cstr(&text) : NULL;
     rondo_resp_write_error(&call->w, line ? line : "OOM out of memory");
     rondo_buf_fini(&text);

@@ -14,8 +14,14 @@ struct rondo_ttl_unit {
 /* The unit of an option at argv[i]: EX, PX, EXAT, PXAT; NULL if it is none. */
 const struct rondo_ttl_unit *rondo_ttl_unit_of(const struct rondo_cmd *call, size_t i);
 
-/* The time at argv[i] as nanoseconds from now, at least 1: a moment that is past
- * leaves the shortest life there is.  False after an error reply. */
+/* The wall clock at the command's `now_ns`. */
+uint64_t rondo_ttl_wall_ns(const struct rondo_cmd *call);
+
+/* For a moment that is past: a life that has ended when it begins. */
+#define RONDO_TTL_PAST 1u
+
+/* The time at argv[i] as nanoseconds from now, or RONDO_TTL_PAST.  False after an
+ * error reply. */
 bool rondo_ttl_read(struct rondo_cmd *call, size_t i, const struct rondo_ttl_unit *unit,
                     uint64_t *ttl_ns);
 
