@@ -31,7 +31,7 @@ static enum rondo_run run_del(struct rondo_cmd *call) {
         struct rondo_write write = rondo_cmd_write(call, i);
         struct rondo_answer *answer = &call->op->answers[i];
         rondo_cache *cache = rondo_cmd_route(call, &key);
-        answer->outcome = rondo_view_delete(call->view, cache, &key, &write, answer);
+        answer->outcome = rondo_cache_delete(cache, &key, &write, answer);
         if (answer->outcome == RONDO_PENDING) waiting++;
     }
     return rondo_cmd_answers(call, finish_count, waiting);
@@ -40,7 +40,13 @@ static enum rondo_run run_del(struct rondo_cmd *call) {
 /* Is the key in memory?  A source is not asked. */
 static bool is_there(const struct rondo_cmd *call, rondo_cache *cache, size_t i) {
     struct rondo_key key = rondo_cmd_key(call, i);
-    return rondo_view_has(call->view, cache, &key, call->now_ns);
+    char scratch[1024];
+    struct rondo_read read = {
+        .now_ns = call->now_ns, .scratch = scratch, .scratch_size = sizeof scratch};
+    struct rondo_answer answer = {0};
+    bool yes = rondo_cache_peek(cache, &key, &read, &answer) == RONDO_VALUE;
+    rondo_answer_release(&answer);
+    return yes;
 }
 
 static enum rondo_run run_exists(struct rondo_cmd *call) {

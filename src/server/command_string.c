@@ -96,7 +96,7 @@ static enum rondo_run read_one(struct rondo_cmd *call, rondo_finish_fn finish) {
     read.scratch = scratch;
     read.scratch_size = sizeof scratch;
     struct rondo_answer answer = {0};
-    answer.outcome = rondo_view_get(call->view, cache, &key, &read, &answer);
+    answer.outcome = rondo_cache_get(cache, &key, &read, &answer);
     return rondo_cmd_answer(call, finish, &answer);
 }
 
@@ -124,7 +124,7 @@ static void finish_getex(struct rondo_op *op, struct rondo_resp_writer *w) {
     uint64_t expiry = op->a == PERSIST ? RONDO_OFF : (uint64_t)op->a;
     finish_value(op, w);
     if (op->a != AS_IT_IS && op->answers[0].outcome == RONDO_VALUE)
-        (void)rondo_view_expire(op->view, op->cache, &key, expiry, 0);
+        (void)rondo_cache_expire(op->cache, &key, expiry, 0);
 }
 
 struct getex_options {
@@ -215,7 +215,7 @@ static size_t ask_cache(struct rondo_cmd *call, struct many *m, size_t from, siz
     }
     struct rondo_read read = rondo_cmd_read(call, done);
     memset(m->answers, 0, n * sizeof *m->answers);
-    *waiting += rondo_view_get_many(call->view, cache, m->keys, n, &read, m->answers);
+    *waiting += rondo_cache_get_many(cache, m->keys, n, &read, m->answers);
     for (size_t i = 0; i < n; i++) call->op->answers[places[done + i]] = m->answers[i];
     return n;
 }
@@ -242,7 +242,7 @@ static enum rondo_run put_one(struct rondo_cmd *call, size_t value_arg,
     rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;
     struct rondo_answer answer = {0};
-    answer.outcome = rondo_view_put(call->view, cache, &key, call->argv[value_arg], write, &answer);
+    answer.outcome = rondo_cache_put(cache, &key, call->argv[value_arg], write, &answer);
     return rondo_cmd_answer(call, finish, &answer);
 }
 

@@ -226,7 +226,7 @@ static enum rondo_run run(struct rondo_cmd *call, struct edit *e, rondo_finish_f
     read.done = (struct rondo_completion){.fn = edit_done, .arg = e, .id = read.done.id};
     struct rondo_answer answer = {0};
     call->op->take = take_edit;
-    answer.outcome = rondo_view_update(call->view, cache, &key, e->fn, e, &read, &answer);
+    answer.outcome = rondo_cache_update(cache, &key, true, e->fn, e, &read, &answer);
     if (answer.outcome != RONDO_PENDING) {
         take_edit(call->op, &e->reply);
         rondo_msg_free(e);
