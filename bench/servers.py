@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-START_S = 20
+START_S, STOP_S = 20, 0.5
 
 
 class Failed(Exception):
@@ -54,9 +54,10 @@ def running(command_of, port=None):
 
 
 def stop(child):
+    """A server that waits for its slow source is not waited for."""
     child.terminate()
     try:
-        child.wait(5)
+        child.wait(STOP_S)
     except subprocess.TimeoutExpired:
         child.kill()
         child.wait()
