@@ -36,14 +36,14 @@ static void need(enum rondo_err err, const char *what) {
 struct source {
     uint64_t delay_ns;
     uint64_t loads;  /* atomic */
-    uint64_t end_ns; /* written by the one load of a crowd, read after its answers */
+    uint64_t end_ns; /* atomic: when the last load was over */
 };
 
 static void load(void *connection, const struct rondo_load *l) {
     struct source *s = connection;
     (void)rondo_job_sleep(s->delay_ns);
-    rondo_add_relaxed(&s->loads, l->n); /* read when all is over */
-    s->end_ns = bench_now_ns();
+    rondo_add_relaxed(&s->loads, l->n);              /* read when all is over */
+    rondo_store_relaxed(&s->end_ns, bench_now_ns()); /* read when all is over */
     for (size_t i = 0; i < l->n; i++)
         rondo_load_value(l, i, l->keys[i].key.data, l->keys[i].key.len, 0);
 }
@@ -356,8 +356,8 @@ static int run_crowd(unsigned callers, uint64_t delay_ms) {
     spawn_all(&h, crowd_receive);
     rondo_latch_wait(&crowd_over);
     rondo_latch_fini(&crowd_over);
-    uint64_t loads = rondo_load_relaxed(&h.sources[0].loads); /* all is over */
-    uint64_t after_ns = crowd_last_ns - h.sources[0].end_ns;
+    uint64_t loads = rondo_load_relaxed(&h.sources[0].loads);                     /* all is over */
+    uint64_t after_ns = crowd_last_ns - rondo_load_relaxed(&h.sources[0].end_ns); /* all is over */
     rondo_cache_close(h.caches[0]);
     for (unsigned i = 0; i < callers; i++) rondo_actor_unref(h.callers[i].actor);
     rondo_runtime_free(h.rt);
