@@ -282,6 +282,35 @@ static void test_a_transaction_supersedes_loads(void **state) {
     }
 }
 
+enum { MANY_KEYS = 300000 };
+
+static void put_all(void *arg, rondo_txn *txn) {
+    size_t *n_changed = arg;
+    struct rondo_slice v;
+    for (size_t i = 0; i < MANY_KEYS; i++) {
+        RONDO_CHECK(rondo_txn_put(txn, i, rondo_slice_str("x"), NULL) == RONDO_OK);
+        *n_changed += rondo_txn_get(txn, i, &v) == RONDO_VALUE && rondo_slice_is(v, "x");
+    }
+}
+
+/* Every shard waits for it, so that its time must not grow with their square: this
+ * would be minutes. */
+static void test_a_transaction_may_have_very_many_keys(void **state) {
+    (void)state;
+    static char names[MANY_KEYS][8];
+    static struct rondo_key keys[MANY_KEYS];
+    static struct rondo_answer loaded[MANY_KEYS];
+    for (size_t i = 0; i < MANY_KEYS; i++) {
+        (void)snprintf(names[i], sizeof names[i], "%zu", i % 2 ? i : 0); /* one of them often */
+        keys[i] = test_key(names[i]);
+        loaded[i] = (struct rondo_answer){.outcome = RONDO_VALUE, .value = {"1", 1, NULL}};
+    }
+    size_t n_changed = 0;
+    assert_int_equal(rondo_keyspace_txn(t.cache->ks, keys, MANY_KEYS, loaded, put_all, &n_changed),
+                     RONDO_OK);
+    assert_int_equal(n_changed, MANY_KEYS);
+}
+
 struct txn_times {
     uint64_t before, set, version[3];
     bool was_set, was_set_absent, was_ended;
@@ -333,6 +362,7 @@ int main(void) {
         TEST(test_an_update_without_memory_changes_nothing),
         TEST(test_a_transaction_sees_what_was_loaded_and_its_own_changes),
         TEST(test_a_transaction_supersedes_loads),
+        TEST(test_a_transaction_may_have_very_many_keys),
         TEST(test_a_transaction_sees_and_sets_expiry),
     };
 #undef TEST

@@ -12,8 +12,9 @@
 struct item {
     struct rondo_spot at;
     size_t shard;              /* index into txn.shards */
+    size_t first;              /* the key may be given more than once: its first item */
     struct rondo_slice loaded; /* data NULL: nothing */
-    bool is_changed;           /* by this transaction: what was loaded is out of date */
+    bool is_changed;           /* of a first item: what was loaded for the key is out of date */
 };
 
 struct locked {
@@ -42,6 +43,29 @@ static void sort_shards(struct rondo_txn *txn) {
     for (size_t i = 0; i < txn->n; i++)
         for (size_t s = 0; s < txn->n_shards; s++)
             if (txn->shards[s].shard == txn->items[i].at.shard) txn->items[i].shard = s;
+}
+
+static int by_key(const void *a, const void *b) {
+    const struct item *x = *(struct item *const *)a, *y = *(struct item *const *)b;
+    struct rondo_slice s = rondo_spot_bytes(&x->at), t = rondo_spot_bytes(&y->at);
+    if (x->at.hash != y->at.hash) return x->at.hash < y->at.hash ? -1 : 1;
+    if (x->at.key->space != y->at.key->space) return x->at.key->space < y->at.key->space ? -1 : 1;
+    if (s.len != t.len) return s.len < t.len ? -1 : 1;
+    return s.len ? memcmp(s.data, t.data, s.len) : 0;
+}
+
+/* Under the locks a change must not look through all items for its key. */
+static enum rondo_err join_same_keys(struct rondo_txn *txn) {
+    struct item **order = rondo_alloc((txn->n + 1) * sizeof *order);
+    if (!order) return RONDO_ERR_NOMEM;
+    for (size_t i = 0; i < txn->n; i++) order[i] = &txn->items[i];
+    qsort(order, txn->n, sizeof *order, by_key);
+    for (size_t i = 0; i < txn->n; i++) {
+        bool is_same = i > 0 && by_key(&order[i - 1], &order[i]) == 0;
+        order[i]->first = is_same ? order[i - 1]->first : (size_t)(order[i] - txn->items);
+    }
+    rondo_free(order);
+    return RONDO_OK;
 }
 
 static void fill_in(struct rondo_txn *txn, rondo_keyspace *ks, const struct rondo_key *keys,
@@ -81,8 +105,9 @@ enum rondo_err rondo_keyspace_txn(rondo_keyspace *ks, const struct rondo_key *ke
     txn.items = rondo_zalloc(n_items);
     txn.shards = rondo_zalloc(n_shards);
     enum rondo_err err = txn.items && txn.shards ? RONDO_OK : RONDO_ERR_NOMEM;
+    if (!err) fill_in(&txn, ks, keys, loaded);
+    if (!err && loaded) err = join_same_keys(&txn);
     if (!err) {
-        fill_in(&txn, ks, keys, loaded);
         lock_all(&txn);
         fn(arg, &txn);
         unlock_all(&txn);
@@ -95,14 +120,8 @@ enum rondo_err rondo_keyspace_txn(rondo_keyspace *ks, const struct rondo_key *ke
     return err;
 }
 
-/* The same key may be given more than once. */
-static void note_change(struct rondo_txn *txn, const struct rondo_spot *at) {
-    for (size_t i = 0; i < txn->n; i++) {
-        const struct rondo_spot *other = &txn->items[i].at;
-        if (other->hash == at->hash && other->key->space == at->key->space &&
-            rondo_slice_eq(rondo_spot_bytes(other), rondo_spot_bytes(at)))
-            txn->items[i].is_changed = true;
-    }
+static struct item *first_of(rondo_txn *txn, size_t i) {
+    return &txn->items[txn->items[i].first];
 }
 
 enum rondo_outcome rondo_txn_get(rondo_txn *txn, size_t i, struct rondo_slice *out) RONDO_NO_TSA {
@@ -110,7 +129,7 @@ enum rondo_outcome rondo_txn_get(rondo_txn *txn, size_t i, struct rondo_slice *o
     struct rondo_entry *e = rondo_shard_find_locked(&item->at);
     if (e && rondo_is_fresh_value(e, rondo_ms_of(item->at.now_ns)))
         *out = rondo_entry_value(e);
-    else if (item->loaded.data && !item->is_changed)
+    else if (item->loaded.data && !first_of(txn, i)->is_changed)
         *out = item->loaded;
     else
         return RONDO_ABSENT;
@@ -130,7 +149,7 @@ enum rondo_err rondo_txn_put(rondo_txn *txn, size_t i, struct rondo_slice value,
     if (!e) return RONDO_ERR_NOMEM;
     enum rondo_err err =
         rondo_shard_put_locked(&item->at, e, write, &txn->shards[item->shard].after);
-    if (!err) note_change(txn, &item->at);
+    if (!err) first_of(txn, i)->is_changed = true;
     return err;
 }
 
@@ -140,7 +159,7 @@ bool rondo_txn_delete(rondo_txn *txn, size_t i) RONDO_NO_TSA {
     struct rondo_slice old;
     bool was_there = rondo_txn_get(txn, i, &old) == RONDO_VALUE;
     (void)rondo_shard_delete_locked(&item->at, &txn->shards[item->shard].after);
-    note_change(txn, &item->at);
+    first_of(txn, i)->is_changed = true;
     return was_there;
 }
 
@@ -152,7 +171,7 @@ bool rondo_txn_expire(rondo_txn *txn, size_t i, uint64_t expiry_ns) RONDO_NO_TSA
     struct item *item = &txn->items[i];
     bool was_there =
         rondo_shard_expire_locked(&item->at, expiry_ns, &txn->shards[item->shard].after);
-    if (was_there) note_change(txn, &item->at);
+    if (was_there) first_of(txn, i)->is_changed = true;
     return was_there;
 }
 
