@@ -94,8 +94,9 @@ static int run(struct serve *s, const struct rondo_config_address *listen, int n
     }
     if (listen->is_set) config->listen = *listen;
     if (s->has_workers) config->workers = s->workers;
-    struct rondo_server_options options = {.limits = {.idle_ns = s->idle_ns},
-                                           .drain_timeout_ns = s->drain_ns};
+    struct rondo_server_options options = {
+        .limits = {.idle_ns = s->idle_ns},
+        .drain_timeout_ns = s->drain_ns ? s->drain_ns : config->drain_timeout_ns};
     int code = rondo_server_run(config, &options, tell_port, s);
     rondo_config_free(config);
     return code;
@@ -139,7 +140,7 @@ int rondo_cli_serve(int argc, char **argv) {
          .kind = RONDO_ARG_DURATION,
          .out = &s.drain_ns,
          .value = "TIME",
-         .help = "how long a stop waits for loads under way [10s]"},
+         .help = "how long a stop waits for loads under way [the file's; 10s]"},
         {.name = "idle-timeout",
          .kind = RONDO_ARG_DURATION,
          .out = &s.idle_ns,

@@ -61,11 +61,6 @@ static void read_option(struct builder *b, const struct rondo_config_option *opt
                         const struct rondo_yaml *node, const char *place, void *base) {
     const char *text = text_of(b, node, place, option->allowed);
     if (!text) return;
-    if (rondo_config_option_lacks(option, text)) {
-        rondo_report_mistake(b->report, node->line, place,
-                             "found \"%.256s\": rondo " RONDO_VERSION " cannot do that yet", text);
-        return;
-    }
     const char *wrong = option->read(text, (char *)base + option->offset);
     if (!wrong) return;
     if (strcmp(option->name, "password") == 0)
@@ -199,6 +194,17 @@ static void read_cache_options(struct builder *b, struct rondo_config_cache *cac
     }
 }
 
+/* What a source that is there can take is told where it is opened. */
+static void check_through(struct builder *b, const struct rondo_config_cache *cache,
+                          const struct rondo_yaml *map) {
+    char place[PLACE_BYTES];
+    const struct rondo_yaml *node = rondo_yaml_get(map, "writes");
+    if (!node || cache->options.writes != RONDO_WRITES_THROUGH) return;
+    snprintf(place, sizeof place, "caches.%s.writes", cache->name);
+    rondo_report_mistake(b->report, node->line, place,
+                         "found \"through\", which needs a `source` to write to");
+}
+
 static bool is_cache_name(const char *name) {
     size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
     return len > 0 && len <= NAME_MAX_BYTES && name[len] == '\0' && strcmp(name, "default") != 0;
@@ -229,6 +235,7 @@ static enum rondo_err read_cache(struct builder *b, const struct rondo_yaml *nod
     read_cache_options(b, cache, node);
     enum rondo_err err = read_keys(b, cache, node);
     const struct rondo_yaml *source = rondo_yaml_get(node, "source");
+    if (!source) check_through(b, cache, node);
     return !err && source ? read_source(b, cache, source) : err;
 }
 

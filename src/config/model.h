@@ -35,6 +35,7 @@ struct rondo_config {
     struct rondo_threads workers;       /* that serve connections [auto: one a core] */
     uint64_t memory_bytes;              /* of all caches; 0: half of what the machine has */
     uint32_t max_connections;           /* [10,000] */
+    uint64_t drain_timeout_ns;          /* 0: what the server takes [10 s] */
     char *password;                     /* NULL: none */
     bool insecure;                      /* serve beyond loopback without a password */
     bool refuse_unmatched;              /* `unmatched: refuse` */

@@ -153,11 +153,9 @@ static const char *read_password(const char *text, void *at) {
 #define SERVER(field) RONDO_CONFIG_SERVER, offsetof(struct rondo_config, field)
 #define CACHE(field) RONDO_CONFIG_CACHE, offsetof(struct rondo_cache_options, field)
 #define ROW(name, read, place, allowed, standard, help)                                            \
-    ROW_(name, read, place, allowed, standard, help, NULL)
-#define LACKING(name, read, place, allowed, standard, help, lacking)                               \
-    ROW_(name, read, place, allowed, standard, help, lacking)
-#define ROW_(name, read, scope, offset, allowed, standard, help, lacking)                          \
-    { name, scope, read, offset, allowed, standard, help, lacking }
+    ROW_(name, read, place, allowed, standard, help)
+#define ROW_(name, read, scope, offset, allowed, standard, help)                                   \
+    { name, scope, read, offset, allowed, standard, help }
 
 static const struct rondo_config_option table[] = {
     ROW("listen", read_address, SERVER(listen), "address:port", "127.0.0.1:6380",
@@ -170,6 +168,8 @@ static const struct rondo_config_option table[] = {
         "half of the cgroup's limit or of the RAM", "what all caches may hold, overhead included"),
     ROW("max_connections", read_connections, SERVER(max_connections), "1 to 1000000", "10000",
         "connections at the same time"),
+    ROW("drain_timeout", read_duration, SERVER(drain_timeout_ns), "a duration", "10s",
+        "how long a stop waits for loads and writes under way"),
     ROW("password", read_password, SERVER(password), "1 to 512 bytes", "none",
         "what clients must give with AUTH"),
     ROW("insecure", read_bool, SERVER(insecure), "yes or no", "no",
@@ -209,18 +209,18 @@ static const struct rondo_config_option table[] = {
     ROW("batch", read_batch, CACHE(batch), "1 to 1000", "128", "keys in one call of the source"),
     ROW("single_flight", read_single_flight, CACHE(no_single_flight), "yes or no", "yes",
         "one load a key however many ask; no: every reader that misses loads"),
-    LACKING("breaker_failures", read_bound, CACHE(breaker_failures), "1 to 10000000", "10",
-            "failed calls in a row after which the source is left alone", ""),
-    LACKING("breaker_probe", read_duration, CACHE(breaker_probe_ns), "a duration", "1s",
-            "until it is tried again, growing to 30s", ""),
+    ROW("breaker_failures", read_bound, CACHE(breaker_failures), "1 to 10000000", "10",
+        "failed calls in a row after which the source is left alone"),
+    ROW("breaker_probe", read_duration, CACHE(breaker_probe_ns), "a duration", "1s",
+        "until it is tried again, growing to 30s"),
     ROW("memory", read_size, CACHE(memory_bytes), "a size", "no limit of its own",
         "what this cache may hold, overhead included"),
     ROW("max_value", read_value_size, CACHE(max_value_bytes), "a size, at most 512mb", "512mb",
         "the largest value"),
     ROW("miss_memory", read_percent, CACHE(miss_memory_percent), "1% to 100%", "5%",
         "of the memory, for remembered absences and failures"),
-    LACKING("writes", read_writes, CACHE(writes), "memory, through or refuse", "memory",
-            "what SET and DEL do: memory alone, the source first, or an error", "through"),
+    ROW("writes", read_writes, CACHE(writes), "memory, through or refuse", "memory",
+        "what SET and DEL do: memory alone, the source first, or an error"),
 };
 
 const struct rondo_config_option *rondo_config_options(size_t *n) {
@@ -250,9 +250,4 @@ void rondo_config_option_list(enum rondo_config_scope scope, char *out, size_t s
         if (table[i].scope != scope || used >= size) continue;
         used += (size_t)snprintf(out + used, size - used, "%s%s", used ? " " : "", table[i].name);
     }
-}
-
-bool rondo_config_option_lacks(const struct rondo_config_option *option, const char *text) {
-    if (!option->lacking) return false;
-    return option->lacking[0] ? strcmp(option->lacking, text) == 0 : !rondo_quantity_is_off(text);
 }

@@ -26,13 +26,7 @@ struct rondo_config_option {
     const char *allowed;  /* for the manual */
     const char *standard; /* the default, for the manual */
     const char *help;     /* what it is, one line */
-    /* What this version cannot do though the design has it: a value, or "" for all
-     * values but off.  It is refused in so many words.  NULL: nothing is lacking. */
-    const char *lacking;
 };
-
-/* Whether a text asks for what this version lacks. */
-bool rondo_config_option_lacks(const struct rondo_config_option *option, const char *text);
 
 /* In the order of the manual; *n is how many. */
 const struct rondo_config_option *rondo_config_options(size_t *n);

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "cache/policy.h"
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -85,16 +86,92 @@ static void test_values(void **state) {
     assert_non_null(read_cache("batch", "1001", &o));
 }
 
-static void test_what_is_lacking(void **state) {
+static const struct {
+    enum rondo_config_scope scope;
+    const char *name, *standard;
+} promised[] = {
+    {RONDO_CONFIG_CACHE, "ttl", "10m"},
+    {RONDO_CONFIG_CACHE, "ttl_jitter", "10%"},
+    {RONDO_CONFIG_CACHE, "miss_ttl", "off"},
+    {RONDO_CONFIG_CACHE, "error_ttl", "off"},
+    {RONDO_CONFIG_CACHE, "refresh_ahead", "off"},
+    {RONDO_CONFIG_CACHE, "stale_while_revalidate", "off"},
+    {RONDO_CONFIG_CACHE, "stale_if_error", "off"},
+    {RONDO_CONFIG_CACHE, "load_timeout", "30s"},
+    {RONDO_CONFIG_CACHE, "wait", "30s"},
+    {RONDO_CONFIG_CACHE, "single_flight", "yes"},
+    {RONDO_CONFIG_CACHE, "breaker_failures", "10"},
+    {RONDO_CONFIG_CACHE, "breaker_probe", "1s"},
+    {RONDO_CONFIG_CACHE, "threads", "auto: 1..16"},
+    {RONDO_CONFIG_CACHE, "queue", "10000"},
+    {RONDO_CONFIG_CACHE, "waiters", "10000"},
+    {RONDO_CONFIG_CACHE, "batch", "128"},
+    {RONDO_CONFIG_CACHE, "memory", "no limit of its own"},
+    {RONDO_CONFIG_CACHE, "max_value", "512mb"},
+    {RONDO_CONFIG_CACHE, "miss_memory", "5%"},
+    {RONDO_CONFIG_CACHE, "writes", "memory"},
+    {RONDO_CONFIG_SERVER, "memory", "half of the cgroup's limit or of the RAM"},
+    {RONDO_CONFIG_SERVER, "workers", "auto: one a core"},
+    {RONDO_CONFIG_SERVER, "drain_timeout", "10s"},
+};
+
+static void test_every_default_that_is_promised_can_be_set(void **state) {
     (void)state;
-    struct rondo_config_option o = {.name = "x"};
-    assert_false(rondo_config_option_lacks(&o, "1h"));
-    o.lacking = "through";
-    assert_true(rondo_config_option_lacks(&o, "through"));
-    assert_false(rondo_config_option_lacks(&o, "memory"));
-    o.lacking = "";
-    assert_true(rondo_config_option_lacks(&o, "1h"));
-    assert_false(rondo_config_option_lacks(&o, "off"));
+    for (size_t i = 0; i < RONDO_COUNT_OF(promised); i++) {
+        const struct rondo_config_option *row =
+            rondo_config_option(promised[i].scope, promised[i].name);
+        assert_non_null(row);
+        assert_non_null(row->read);
+        assert_string_equal(row->standard, promised[i].standard);
+    }
+}
+
+static void check_same(const struct rondo_cache_options *a, const struct rondo_cache_options *b) {
+    assert_int_equal(a->ttl_ns, b->ttl_ns);
+    assert_int_equal(a->ttl_jitter_percent, b->ttl_jitter_percent);
+    assert_int_equal(a->ttl_from_source, b->ttl_from_source);
+    assert_int_equal(a->miss_ttl_ns, b->miss_ttl_ns);
+    assert_int_equal(a->error_ttl_ns, b->error_ttl_ns);
+    assert_int_equal(a->refresh_ahead_percent, b->refresh_ahead_percent);
+    assert_int_equal(a->stale_while_revalidate_ns, b->stale_while_revalidate_ns);
+    assert_int_equal(a->stale_if_error_ns, b->stale_if_error_ns);
+    assert_int_equal(a->threads.kind, b->threads.kind);
+    assert_int_equal(a->load_timeout_ns, b->load_timeout_ns);
+    assert_int_equal(a->wait_ns, b->wait_ns);
+    assert_int_equal(a->queue, b->queue);
+    assert_int_equal(a->waiters, b->waiters);
+    assert_int_equal(a->batch, b->batch);
+    assert_int_equal(a->no_single_flight, b->no_single_flight);
+    assert_int_equal(a->breaker_failures, b->breaker_failures);
+    assert_int_equal(a->breaker_probe_ns, b->breaker_probe_ns);
+    assert_int_equal(a->memory_bytes, b->memory_bytes);
+    assert_int_equal(a->max_value_bytes, b->max_value_bytes);
+    assert_int_equal(a->miss_memory_percent, b->miss_memory_percent);
+    assert_int_equal(a->writes, b->writes);
+}
+
+/* Each default, written out in the file, is what the engine does without it. */
+static void test_the_engine_has_the_same_defaults(void **state) {
+    (void)state;
+    struct rondo_policy bare, full;
+    struct rondo_cache_options o = {.size = sizeof o};
+    assert_int_equal(rondo_policy_init(&bare, &o, 1 << 20), RONDO_OK);
+    size_t n, read = 0;
+    const struct rondo_config_option *rows = rondo_config_options(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].scope != RONDO_CONFIG_CACHE || !rows[i].read) continue;
+        if (strcmp(rows[i].name, "memory") == 0) continue; /* "no limit" cannot be written */
+        char text[32];
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(rows[i].standard, ":"), rows[i].standard);
+        assert_null(rows[i].read(text, (char *)&o + rows[i].offset));
+        read++;
+    }
+    assert_true(read >= 18);
+    o.size = sizeof o;
+    assert_int_equal(rondo_policy_init(&full, &o, 1 << 20), RONDO_OK);
+    check_same(&bare.opt, &full.opt);
+    rondo_policy_fini(&bare);
+    rondo_policy_fini(&full);
 }
 
 static void test_password_replaces(void **state) {
@@ -129,14 +206,10 @@ static void test_the_manual_has_every_row(void **state) {
     manual[len] = '\0';
     const struct rondo_config_option *rows = rondo_config_options(&n);
     for (size_t i = 0; i < n; i++) {
-        char line[512], lacking[64] = "";
+        char line[512];
         const struct rondo_config_option *o = &rows[i];
-        if (o->lacking && o->lacking[0])
-            snprintf(lacking, sizeof lacking, " (`%s` is not in this version)", o->lacking);
-        else if (o->lacking)
-            snprintf(lacking, sizeof lacking, " (not in this version)");
-        snprintf(line, sizeof line, "\n| `%s` | %s | %s | %s%s |\n", o->name, o->allowed,
-                 o->standard, o->help, lacking);
+        snprintf(line, sizeof line, "\n| `%s` | %s | %s | %s |\n", o->name, o->allowed, o->standard,
+                 o->help);
         if (!strstr(manual, line)) fail_msg("docs/config.md lacks the line%s", line);
     }
 }
@@ -147,7 +220,8 @@ int main(void) {
         cmocka_unit_test(test_rubbish_is_refused_by_all),
         cmocka_unit_test(test_off),
         cmocka_unit_test(test_values),
-        cmocka_unit_test(test_what_is_lacking),
+        cmocka_unit_test(test_every_default_that_is_promised_can_be_set),
+        cmocka_unit_test(test_the_engine_has_the_same_defaults),
         cmocka_unit_test(test_password_replaces),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_the_manual_has_every_row),
