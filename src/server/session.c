@@ -5,7 +5,7 @@
 #include <strings.h>
 
 /* A completion's id: the number of the slot, then the part of its op. */
-enum { PART_BITS = 20, FEW_KEYS = 16 };
+enum { PART_BITS = 20, FEW_KEYS = 16, MANY_KEYS = 1024 };
 
 enum { MAY_WAIT = RONDO_COMMAND_READ | RONDO_COMMAND_WRITE | RONDO_COMMAND_ASKS };
 
@@ -78,7 +78,8 @@ static uint64_t hash_key(struct rondo_slice key, unsigned db) {
     return rondo_hash(key.data, key.len, db);
 }
 
-/* Without memory for the hashes the command counts as one that touches all. */
+/* With very many keys, or without memory for the hashes, the command counts as one
+ * that touches all: it is looked at again whenever a slot is complete. */
 static struct rondo_access access_of(const struct rondo_cmd *call, struct keys *keys) {
     struct rondo_access access = {RONDO_ACCESS_NONE, NULL, 0};
     unsigned flags = call->command->flags;
@@ -90,7 +91,9 @@ static struct rondo_access access_of(const struct rondo_cmd *call, struct keys *
     size_t n = rondo_command_key_range(call->command, call->argc, &first, &step);
     access.kind =
         flags & (RONDO_COMMAND_WRITE | RONDO_COMMAND_LOOK) ? RONDO_ACCESS_WRITE : RONDO_ACCESS_READ;
-    if (n > FEW_KEYS && !(keys->hashes = rondo_alloc(n * sizeof *keys->hashes))) {
+    if (n > MANY_KEYS ||
+        (n > FEW_KEYS && !(keys->hashes = rondo_alloc(n * sizeof *keys->hashes)))) {
+        keys->hashes = keys->few;
         access.kind = RONDO_ACCESS_ALL;
         return access;
     }

@@ -2,7 +2,11 @@
 #include "server/slots.h"
 #include "base/mem.h"
 
-enum { FIRST_CAP = 1, KEEP_CAP = 8 };
+enum {
+    FIRST_CAP = 1,
+    KEEP_CAP = 8,
+    COMPARED_MAX = 65536 /* keys with keys; who needs more waits instead */
+};
 
 static struct rondo_slot *at(const struct rondo_slots *s, uint64_t number) {
     return &s->ring[number & (s->cap - 1)];
@@ -70,17 +74,20 @@ static bool shares_key(const struct rondo_slot *slot, const struct rondo_access 
     return false;
 }
 
-static bool conflicts(const struct rondo_slot *slot, const struct rondo_access *access) {
+static bool conflicts(const struct rondo_slot *slot, const struct rondo_access *access,
+                      size_t *n_compared) {
     if (slot->is_complete || slot->kind == RONDO_ACCESS_NONE) return false;
     if (access->kind == RONDO_ACCESS_ALL || slot->kind == RONDO_ACCESS_ALL) return true;
     if (access->kind == RONDO_ACCESS_READ && slot->kind == RONDO_ACCESS_READ) return false;
-    return shares_key(slot, access);
+    *n_compared += slot->n_keys * access->n_keys;
+    return *n_compared > COMPARED_MAX || shares_key(slot, access);
 }
 
 bool rondo_slots_may_run(const struct rondo_slots *s, const struct rondo_access *access) {
     if (access->kind == RONDO_ACCESS_NONE) return true;
+    size_t n_compared = 0;
     for (uint64_t i = s->head; i != s->tail; i++)
-        if (conflicts(at(s, i), access)) return false;
+        if (conflicts(at(s, i), access, &n_compared)) return false;
     return true;
 }
 

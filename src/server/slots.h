@@ -86,7 +86,8 @@ void rondo_slots_leave_room(struct rondo_slots *s, struct rondo_slots_room *room
 /* Bytes of replies that wait for an earlier one. */
 size_t rondo_slots_bytes(const struct rondo_slots *s);
 
-/* May a command with this access run now, ahead of those that wait? */
+/* May a command with this access run now, ahead of those that wait?  Where finding
+ * out would take long, because of very many keys, the answer is no. */
 bool rondo_slots_may_run(const struct rondo_slots *s, const struct rondo_access *access);
 
 /* Where the reply of a command goes that is answered at once.  Valid until the

@@ -114,6 +114,29 @@ static void several_keys_are_remembered(void **state) {
     rondo_buf_fini(&out);
 }
 
+static void very_many_keys_are_not_compared(void **state) {
+    (void)state;
+    enum { N = 1024 };
+    static uint64_t keys[N], others[N];
+    struct rondo_buf out = {0};
+    struct rondo_slots s;
+    uint64_t number;
+    for (uint64_t i = 0; i < N; i++) {
+        keys[i] = i;
+        others[i] = N + i;
+    }
+    rondo_slots_init(&s, &out, count_free);
+    assert_int_equal(rondo_slots_reserve(&s, &number), RONDO_OK);
+    rondo_slots_open(&s, &(struct rondo_access){RONDO_ACCESS_READ, keys, N}, new_op());
+    assert_true(rondo_slots_may_run(&s, &(struct rondo_access){RONDO_ACCESS_WRITE, others, 64}));
+    assert_false(rondo_slots_may_run(&s, &(struct rondo_access){RONDO_ACCESS_WRITE, others, N}));
+    assert_true(rondo_slots_may_run(&s, &(struct rondo_access){RONDO_ACCESS_READ, keys, 1}));
+    complete(&s, number, "x");
+    assert_true(rondo_slots_may_run(&s, &(struct rondo_access){RONDO_ACCESS_WRITE, others, N}));
+    rondo_slots_fini(&s);
+    rondo_buf_fini(&out);
+}
+
 static void without_memory_for_its_keys_a_slot_holds_all_back(void **state) {
     (void)state;
     struct rondo_buf out = {0};
@@ -350,6 +373,7 @@ int main(void) {
         cmocka_unit_test(replies_leave_in_the_order_of_the_requests),
         cmocka_unit_test(a_command_passes_only_what_it_shares_no_key_with),
         cmocka_unit_test(several_keys_are_remembered),
+        cmocka_unit_test(very_many_keys_are_not_compared),
         cmocka_unit_test(without_memory_for_its_keys_a_slot_holds_all_back),
         cmocka_unit_test(what_hangs_on_a_slot_is_freed_once),
         cmocka_unit_test(idle_slots_own_no_room),
