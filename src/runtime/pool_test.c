@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/test.h"
 
+#include "base/atomic.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -258,6 +259,56 @@ static void a_sleep_that_ends_is_ok(void **state) {
     assert_int_equal(w.slept, RONDO_OK);
 }
 
+/* Jobs that only one thread at a time can do, and that come back. */
+static struct rondo_mutex bottleneck;
+static rondo_pool *narrow;
+static bool is_enough; /* atomic */
+
+static void run_narrow(struct rondo_job *job, void *thread) {
+    (void)job, (void)thread;
+    rondo_mutex_lock(&bottleneck);
+    (void)rondo_job_sleep(100 * RONDO_US);
+    rondo_mutex_unlock(&bottleneck);
+}
+
+static void wait_rounds(unsigned n) {
+    rondo_mutex_lock(&g.mu);
+    for (unsigned until = g.ran + n; g.ran < until;) rondo_cond_wait(&g.cond, &g.mu);
+    rondo_mutex_unlock(&g.mu);
+}
+
+static void again(struct rondo_job *job, enum rondo_err err) {
+    rondo_mutex_lock(&g.mu);
+    g.ran++;
+    rondo_cond_broadcast(&g.cond);
+    rondo_mutex_unlock(&g.mu);
+    if (rondo_load_relaxed(&is_enough) || rondo_pool_submit(narrow, job)) done(job, err);
+}
+
+static void threads_that_get_no_more_done_are_set_aside(void **state) {
+    (void)state;
+    enum { N = 32 };
+    static struct work w[N];
+    struct rondo_pool_stats s;
+    rondo_mutex_init(&bottleneck);
+    rondo_store_relaxed(&is_enough, false);
+    narrow = new_pool(RONDO_THREADS_RANGE, 1, 4, 0);
+    for (unsigned i = 0; i < N; i++) {
+        w[i] = (struct work){.job = {.run = run_narrow, .done = again}};
+        assert_int_equal(rondo_pool_submit(narrow, &w[i].job), 0);
+    }
+    do {
+        wait_rounds(N); /* leaves the processor to them */
+        rondo_pool_stats(narrow, &s);
+    } while (s.threads > 1);
+    rondo_store_relaxed(&is_enough, true);
+    wait_ok(N);
+    rondo_pool_free(narrow);
+    rondo_mutex_fini(&bottleneck);
+    assert_int_equal(g.stopped, g.started);
+    assert_true(g.started > 1);
+}
+
 static void each_allocation_may_fail(void **state) {
     (void)state;
     uint64_t live = rondo_mem_live();
@@ -290,6 +341,7 @@ int main(void) {
         TEST(closing_cancels_those_that_wait),
         TEST(closing_wakes_sleepers),
         TEST(a_sleep_that_ends_is_ok),
+        TEST(threads_that_get_no_more_done_are_set_aside),
         TEST(each_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

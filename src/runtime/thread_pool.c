@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Grows when a job is queued and no thread is idle, shrinks when a thread above
- * the minimum has had nothing to do for a while.  A thread that ends marks its
+ * the minimum has had nothing to do for a while, or (sizer.h) when more threads get
+ * no more done: those are set aside, with what they hold (a connection, say), for
+ * when they are wanted again.  A thread that ends marks its
  * slot; whoever starts the slot's next thread, or frees the pool, joins it.
  *
  * A thread that stays in a job beyond the job's limit is stuck: one watcher, which
@@ -17,6 +19,7 @@
 #include "base/mem.h"
 #include "runtime/executor.h"
 #include "runtime/pool.h"
+#include "runtime/sizer.h"
 #include <inttypes.h>
 
 enum slot_state { SLOT_FREE, SLOT_RUNNING, SLOT_LEFT, SLOT_ENDED };
@@ -54,6 +57,7 @@ struct thread_pool {
 
     struct rondo_mutex mu;
     struct rondo_cond work;     /* a job, or closing */
+    struct rondo_cond spare;    /* a thread that was set aside is wanted, or closing */
     struct rondo_cond sleepers; /* closing */
     struct rondo_cond changed;  /* a slot: thread started or ended, late told */
     struct rondo_cond watch;    /* for the watcher: an earlier limit, or its end */
@@ -61,7 +65,9 @@ struct thread_pool {
     struct rondo_job *first, *last;
     uint32_t n_queued;
     unsigned n_threads, n_idle, n_busy; /* without the replaced ones */
+    unsigned n_spare;                   /* set aside: in no other count */
     unsigned n_late, n_replaced;        /* now */
+    struct rondo_sizer sizer;
     uint64_t done, refused, late, replaced;
     bool is_closing;
     bool has_watcher, is_watch_over;
@@ -80,6 +86,7 @@ static struct thread_pool *pool_of(struct rondo_pool *p) {
 static void destroy(struct thread_pool *p) {
     if (p->free_arg) p->free_arg(p->arg);
     rondo_cond_fini(&p->work);
+    rondo_cond_fini(&p->spare);
     rondo_cond_fini(&p->sleepers);
     rondo_cond_fini(&p->changed);
     rondo_cond_fini(&p->watch);
@@ -109,22 +116,48 @@ static void push_locked(struct thread_pool *p, struct rondo_job *job) {
     p->n_queued++;
 }
 
+static uint64_t idle_until(void) {
+    return rondo_clock_now(&rondo_clock_real) + IDLE_NS;
+}
+
+/* One thread more than the jobs are worth waits apart.  False: for too long. */
+static bool stand_aside_locked(struct thread_pool *p) RONDO_REQUIRES(p->mu) {
+    uint64_t until_ns = idle_until();
+    bool has_time = true;
+    p->n_threads--;
+    p->n_spare++;
+    while (has_time && !p->is_closing && p->n_threads >= p->sizer.cap)
+        has_time = rondo_cond_wait_until(&p->spare, &p->mu, until_ns);
+    p->n_spare--;
+    p->n_threads++;
+    return has_time || p->n_threads <= p->sizer.cap;
+}
+
+/* Nothing to do.  False: for too long, and there are more than the least. */
+static bool wait_for_work_locked(struct thread_pool *p) RONDO_REQUIRES(p->mu) {
+    bool has_time = true;
+    p->n_idle++;
+    if (p->n_threads > p->limits.min)
+        has_time = rondo_cond_wait_until(&p->work, &p->mu, idle_until());
+    else
+        rondo_cond_wait(&p->work, &p->mu);
+    p->n_idle--;
+    if (has_time || p->first || p->n_threads <= p->limits.min) return true;
+    rondo_sizer_reset(&p->sizer);
+    return false;
+}
+
 /* The next job; NULL when this thread is to end. */
 static struct rondo_job *next_locked(struct thread_pool *p) RONDO_REQUIRES(p->mu) {
-    bool has_time = true;
     /* Beyond the most when one that was replaced has come back. */
     while (!p->is_closing && p->n_threads <= p->limits.max) {
+        if (p->n_threads > p->sizer.cap) {
+            if (!stand_aside_locked(p)) return NULL;
+            continue;
+        }
         struct rondo_job *job = pop_locked(p);
         if (job) return job;
-        bool is_extra = p->n_threads > p->limits.min;
-        if (is_extra && !has_time) return NULL;
-        p->n_idle++;
-        if (is_extra)
-            has_time = rondo_cond_wait_until(&p->work, &p->mu,
-                                             rondo_clock_now(&rondo_clock_real) + IDLE_NS);
-        else
-            rondo_cond_wait(&p->work, &p->mu);
-        p->n_idle--;
+        if (!wait_for_work_locked(p)) return NULL;
     }
     return NULL;
 }
@@ -133,8 +166,7 @@ static struct rondo_job *next_locked(struct thread_pool *p) RONDO_REQUIRES(p->mu
 
 static void thread_main(void *arg);
 
-/* Takes a slot for one more thread if a job waits for one; NULL: none is wanted,
- * or there are enough. */
+/* Takes a slot for one more thread; NULL: there are enough. */
 static struct slot *reserve_locked(struct thread_pool *p) {
     if (p->is_closing || p->n_threads >= p->limits.max) return NULL;
     for (unsigned i = 0; i < p->n_slots; i++) {
@@ -149,8 +181,12 @@ static struct slot *reserve_locked(struct thread_pool *p) {
     return NULL;
 }
 
+/* The same, if a job waits for one; those set aside come first. */
 static struct slot *grow_locked(struct thread_pool *p) {
-    return p->n_idle < p->n_queued ? reserve_locked(p) : NULL;
+    if (p->n_idle >= p->n_queued || p->n_threads >= p->sizer.cap) return NULL;
+    if (p->n_spare == 0) return reserve_locked(p);
+    rondo_cond_signal(&p->spare);
+    return NULL;
 }
 
 /* Starts a thread in a slot that was reserved (NULL: does nothing); not under the
@@ -291,8 +327,17 @@ static enum rondo_err end(struct slot *s) {
     return err;
 }
 
+/* A job has ended; returns a slot if that shows that more threads are worth it. */
+static struct slot *count_locked(struct thread_pool *p) {
+    if (p->limits.min == p->limits.max) return NULL;
+    uint64_t now_ns = rondo_clock_now(&rondo_clock_real);
+    rondo_sizer_done(&p->sizer, now_ns, p->n_threads, p->n_queued > 0);
+    return grow_locked(p);
+}
+
 static void run_jobs(struct slot *s, void *thread) {
     struct thread_pool *p = s->pool;
+    struct slot *more = NULL;
     rondo_mutex_lock(&p->mu);
     for (struct rondo_job *job; (job = next_locked(p));) {
         p->n_busy++;
@@ -303,6 +348,11 @@ static void run_jobs(struct slot *s, void *thread) {
         rondo_mutex_lock(&p->mu);
         p->n_busy--;
         p->done++;
+        more = count_locked(p);
+        if (!more) continue;
+        rondo_mutex_unlock(&p->mu);
+        (void)!start(p, more);
+        rondo_mutex_lock(&p->mu);
     }
     /* Out of the count first: a job that comes now starts a thread of its own. */
     p->n_threads--;
@@ -444,6 +494,7 @@ static void pool_free(struct rondo_pool *base) {
     rondo_mutex_lock(&p->mu);
     p->is_closing = true;
     rondo_cond_broadcast(&p->work);
+    rondo_cond_broadcast(&p->spare);
     rondo_cond_broadcast(&p->sleepers);
     rondo_mutex_unlock(&p->mu);
     cancel_waiting(p);
@@ -502,6 +553,8 @@ static void init(struct thread_pool *p, const struct rondo_pool_options *o) {
     }
     rondo_mutex_init(&p->mu);
     rondo_cond_init(&p->work);
+    rondo_cond_init(&p->spare);
+    rondo_sizer_init(&p->sizer, p->limits.min, p->limits.max);
     rondo_cond_init(&p->sleepers);
     rondo_cond_init(&p->changed);
     rondo_cond_init(&p->watch);
