@@ -248,6 +248,7 @@ static bool flush_entry(void *arg, struct rondo_entry *e, uint64_t word) {
     (void)word;
     struct flush *f = arg;
     if (rondo_entry_space(e) != f->space) return false;
+    if (rondo_entry_is_value(e)) ++*rondo_memory_version(f->memory, e->hash);
     unqueue(f->memory, e);
     account_entry(f->memory, e, -1);
     rondo_dead_add(f->dead, e);
@@ -256,7 +257,6 @@ static bool flush_entry(void *arg, struct rondo_entry *e, uint64_t word) {
 
 void rondo_memory_flush(struct rondo_memory *m, unsigned space, struct rondo_dead *dead) {
     struct flush f = {m, space, dead};
-    for (unsigned i = 0; i < RONDO_VERSIONS; i++) m->versions[i]++;
     (void)rondo_table_sweep(&m->table, flush_entry, &f);
 }
 

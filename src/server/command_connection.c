@@ -173,7 +173,10 @@ static enum rondo_run run_reset(struct rondo_cmd *call) {
 #define CONNECTION(name, arity, flags, since, summary, run)                                        \
     { name, arity, flags, {0, 0, 0}, "connection", since, summary, run, NULL }
 
-enum { OPEN = RONDO_COMMAND_NO_AUTH | RONDO_COMMAND_FAST };
+enum {
+    OPEN = RONDO_COMMAND_NO_AUTH | RONDO_COMMAND_FAST,
+    LEAVE = RONDO_COMMAND_ASKS | RONDO_COMMAND_LISTENING | RONDO_COMMAND_AT_ONCE
+};
 
 static const struct rondo_command table[] = {
     CONNECTION("ping", -1, RONDO_COMMAND_FAST | RONDO_COMMAND_LISTENING, "1.0.0", "Ping the server",
@@ -183,10 +186,8 @@ static const struct rondo_command table[] = {
     CONNECTION("auth", -2, OPEN, "1.0.0", "Authenticate to the server", run_auth),
     CONNECTION("select", 2, RONDO_COMMAND_FAST, "1.0.0",
                "Change the selected database for the current connection", run_select),
-    CONNECTION("quit", -1, OPEN | RONDO_COMMAND_ASKS | RONDO_COMMAND_LISTENING, "1.0.0",
-               "Close the connection", run_quit),
-    CONNECTION("reset", 1, OPEN | RONDO_COMMAND_ASKS | RONDO_COMMAND_LISTENING, "6.2.0",
-               "Reset the connection", run_reset),
+    CONNECTION("quit", -1, OPEN | LEAVE, "1.0.0", "Close the connection", run_quit),
+    CONNECTION("reset", 1, OPEN | LEAVE, "6.2.0", "Reset the connection", run_reset),
     {"client",
      -2,
      0,

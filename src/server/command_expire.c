@@ -55,9 +55,9 @@ static enum rondo_run expire(struct rondo_cmd *call, const struct rondo_ttl_unit
         return RONDO_RUN_DONE;
     rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;
-    uint64_t old = rondo_cache_expiry(cache, &key, call->now_ns);
+    uint64_t old = rondo_view_expiry(call->view, cache, &key, call->now_ns);
     bool is_set = old != 0 && is_met(conditions, old, expiry) &&
-                  rondo_cache_expire(cache, &key, expiry, call->now_ns);
+                  rondo_view_expire(call->view, cache, &key, expiry, call->now_ns);
     rondo_resp_write_int(&call->w, is_set);
     return RONDO_RUN_DONE;
 }
@@ -79,9 +79,9 @@ static enum rondo_run run_persist(struct rondo_cmd *call) {
     struct rondo_key key = rondo_cmd_key(call, 1);
     rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;
-    uint64_t old = rondo_cache_expiry(cache, &key, call->now_ns);
-    bool is_set =
-        old != 0 && old != RONDO_OFF && rondo_cache_expire(cache, &key, RONDO_OFF, call->now_ns);
+    uint64_t old = rondo_view_expiry(call->view, cache, &key, call->now_ns);
+    bool is_set = old != 0 && old != RONDO_OFF &&
+                  rondo_view_expire(call->view, cache, &key, RONDO_OFF, call->now_ns);
     rondo_resp_write_int(&call->w, is_set);
     return RONDO_RUN_DONE;
 }
@@ -92,7 +92,7 @@ static enum rondo_run tell(struct rondo_cmd *call, const struct rondo_ttl_unit *
     struct rondo_key key = rondo_cmd_key(call, 1);
     rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;
-    uint64_t expiry = rondo_cache_expiry(cache, &key, call->now_ns);
+    uint64_t expiry = rondo_view_expiry(call->view, cache, &key, call->now_ns);
     if (expiry == 0 || expiry == RONDO_OFF) {
         rondo_resp_write_int(&call->w, expiry == 0 ? -2 : -1);
         return RONDO_RUN_DONE;

@@ -31,7 +31,7 @@ static enum rondo_run run_del(struct rondo_cmd *call) {
         struct rondo_write write = rondo_cmd_write(call, i);
         struct rondo_answer *answer = &call->op->answers[i];
         rondo_cache *cache = rondo_cmd_route(call, &key);
-        answer->outcome = rondo_cache_delete(cache, &key, &write, answer);
+        answer->outcome = rondo_view_delete(call->view, cache, &key, &write, answer);
         if (answer->outcome == RONDO_PENDING) waiting++;
     }
     return rondo_cmd_answers(call, finish_count, waiting);
@@ -40,13 +40,7 @@ static enum rondo_run run_del(struct rondo_cmd *call) {
 /* Is the key in memory?  A source is not asked. */
 static bool is_there(const struct rondo_cmd *call, rondo_cache *cache, size_t i) {
     struct rondo_key key = rondo_cmd_key(call, i);
-    char scratch[1024];
-    struct rondo_read read = {
-        .now_ns = call->now_ns, .scratch = scratch, .scratch_size = sizeof scratch};
-    struct rondo_answer answer = {0};
-    bool yes = rondo_cache_peek(cache, &key, &read, &answer) == RONDO_VALUE;
-    rondo_answer_release(&answer);
-    return yes;
+    return rondo_view_has(call->view, cache, &key, call->now_ns);
 }
 
 static enum rondo_run run_exists(struct rondo_cmd *call) {
@@ -68,15 +62,17 @@ static enum rondo_run run_type(struct rondo_cmd *call) {
     return RONDO_RUN_DONE;
 }
 
-enum { LOOK = RONDO_COMMAND_READ | RONDO_COMMAND_LOOK | RONDO_COMMAND_FAST };
+enum {
+    LOOK = RONDO_COMMAND_READ | RONDO_COMMAND_LOOK | RONDO_COMMAND_FAST,
+    DELETE = RONDO_COMMAND_WRITE | RONDO_COMMAND_OVERWRITES
+};
 
 #define KEY(name, arity, flags, last, since, summary, run)                                         \
     { name, arity, flags, {1, last, 1}, "generic", since, summary, run, NULL }
 
 static const struct rondo_command table[] = {
-    KEY("del", -2, RONDO_COMMAND_WRITE, -1, "1.0.0", "Delete a key", run_del),
-    KEY("unlink", -2, RONDO_COMMAND_WRITE | RONDO_COMMAND_FAST, -1, "4.0.0", "Delete a key",
-        run_del),
+    KEY("del", -2, DELETE, -1, "1.0.0", "Delete a key", run_del),
+    KEY("unlink", -2, DELETE | RONDO_COMMAND_FAST, -1, "4.0.0", "Delete a key", run_del),
     KEY("exists", -2, LOOK, -1, "1.0.0", "Determine if a key exists", run_exists),
     KEY("touch", -2, LOOK, -1, "3.2.1", "Count the keys that exist", run_exists),
     KEY("type", 2, LOOK, 1, "1.0.0", "Determine the type stored at key", run_type),

@@ -8,23 +8,50 @@ static enum rondo_run fail(struct rondo_cmd *call, enum rondo_err err) {
     return rondo_cmd_error(call, "%s %s", rondo_err_word(err), rondo_err_text(err));
 }
 
+/* Runs `fn` with all shards of the keys locked, and `call->view` their inside. */
+static enum rondo_err as_one(struct rondo_cmd *call, const struct rondo_key *keys, size_t n,
+                             void (*fn)(void *arg), void *arg) {
+    struct rondo_view view = {.service = call->session->service};
+    enum rondo_err err = RONDO_OK;
+    size_t number;
+    if (call->view) { /* the command is part of a block */
+        fn(arg);
+        return RONDO_OK;
+    }
+    for (size_t i = 0; i < n && !err; i++) err = rondo_view_add(&view, &keys[i], &number);
+    call->view = &view;
+    if (!err) err = rondo_view_run(&view, NULL, fn, arg);
+    call->view = NULL;
+    rondo_view_fini(&view);
+    return err;
+}
+
 /* ---- MSET, MSETNX ------------------------------------------------------------------- */
 
 struct set {
-    const struct rondo_slice *argv;
+    struct rondo_cmd *call;
+    const struct rondo_key *keys;
     size_t n;
     bool only_new, is_done;
     enum rondo_err err; /* the first */
 };
 
-static void set_all(void *arg, rondo_txn *txn) {
+static rondo_cache *cache_of(const struct rondo_cmd *call, const struct rondo_key *key) {
+    return rondo_keyspace_route(call->session->service->ks, rondo_slice_of(key->data, key->len));
+}
+
+static void set_all(void *arg) {
     struct set *s = arg;
-    struct rondo_slice old;
+    struct rondo_cmd *call = s->call;
+    struct rondo_write write = {.now_ns = call->now_ns};
     for (size_t i = 0; s->only_new && i < s->n; i++)
-        if (rondo_txn_get(txn, i, &old) == RONDO_VALUE) return;
+        if (rondo_view_has(call->view, cache_of(call, &s->keys[i]), &s->keys[i], call->now_ns))
+            return;
     for (size_t i = 0; i < s->n; i++) {
-        enum rondo_err err = rondo_txn_put(txn, i, s->argv[2 + 2 * i], NULL);
-        if (!s->err) s->err = err;
+        struct rondo_answer answer;
+        (void)rondo_view_put(call->view, cache_of(call, &s->keys[i]), &s->keys[i],
+                             call->argv[2 + 2 * i], &write, &answer);
+        if (!s->err) s->err = answer.err;
     }
     s->is_done = true;
 }
@@ -68,9 +95,10 @@ static enum rondo_run set_keys(struct rondo_cmd *call, struct set *s,
         is_through = is_through || goes_through(call, cache);
     }
     if (is_through && s->only_new) return fail(call, RONDO_ERR_UNSUPPORTED);
-    if (is_through) return set_through(call, keys, s->n);
-    enum rondo_err err =
-        rondo_keyspace_txn(call->session->service->ks, keys, s->n, NULL, set_all, s);
+    if (is_through && !call->view) return set_through(call, keys, s->n);
+    s->call = call;
+    s->keys = keys;
+    enum rondo_err err = as_one(call, keys, s->n, set_all, s);
     if (err || s->err) return fail(call, err ? err : s->err);
     if (s->only_new)
         rondo_resp_write_int(&call->w, s->is_done);
@@ -81,7 +109,6 @@ static enum rondo_run set_keys(struct rondo_cmd *call, struct set *s,
 
 static enum rondo_run set(struct rondo_cmd *call, struct set *s) {
     if (call->argc % 2 == 0) return rondo_cmd_arity_error(call);
-    s->argv = call->argv;
     s->n = (call->argc - 1) / 2;
     struct rondo_key *keys = rondo_alloc(s->n * sizeof *keys);
     if (!keys) return fail(call, RONDO_ERR_NOMEM);
@@ -104,30 +131,39 @@ static enum rondo_run run_msetnx(struct rondo_cmd *call) {
 /* ---- RENAME, RENAMENX, COPY --------------------------------------------------------- */
 
 struct move {
+    struct rondo_cmd *call;
+    const struct rondo_key *keys; /* from the first to the second */
     bool only_new, keeps_source;
-    struct rondo_write write;
     bool is_missing, is_done;
-    enum rondo_err err;
+    struct rondo_answer answer; /* of the put */
     struct rondo_buf value;
 };
 
-/* Key 0 to key 1.  The value is copied first: a put may free what it was lent. */
-static void move(void *arg, rondo_txn *txn) {
+/* The value is copied first: a put may free what it was lent.  Its life goes along. */
+static void move(void *arg) {
     struct move *m = arg;
-    struct rondo_slice from, to;
-    m->is_missing = rondo_txn_get(txn, 0, &from) != RONDO_VALUE;
+    struct rondo_cmd *call = m->call;
+    rondo_cache *from = cache_of(call, &m->keys[0]), *to = cache_of(call, &m->keys[1]);
+    struct rondo_read read = {.now_ns = call->now_ns};
+    struct rondo_write write = {.now_ns = call->now_ns, .ttl_ns = RONDO_OFF};
+    struct rondo_answer old;
+    m->is_missing = rondo_view_get(call->view, from, &m->keys[0], &read, &old) != RONDO_VALUE;
     if (m->is_missing) return;
-    if (m->only_new && rondo_txn_get(txn, 1, &to) == RONDO_VALUE) return;
-    m->err = rondo_buf_append(&m->value, from.data, from.len);
-    if (m->err) return;
+    if (m->only_new && rondo_view_has(call->view, to, &m->keys[1], call->now_ns)) return;
+    if (rondo_buf_append(&m->value, old.value.data, old.value.len)) {
+        m->answer = (struct rondo_answer){.outcome = RONDO_FAILED, .err = RONDO_ERR_NOMEM};
+        return;
+    }
+    uint64_t expiry = rondo_view_expiry(call->view, from, &m->keys[0], call->now_ns);
+    if (expiry != RONDO_OFF && expiry != 0)
+        write.ttl_ns = expiry > call->now_ns ? expiry - call->now_ns : 1;
     struct rondo_slice value = {m->value.data ? m->value.data : "", m->value.len};
-    m->err = rondo_txn_put(txn, 1, value, &m->write);
-    m->is_done = m->err == RONDO_OK;
-    if (m->is_done && !m->keeps_source) (void)rondo_txn_delete(txn, 0);
+    m->is_done =
+        rondo_view_put(call->view, to, &m->keys[1], value, &write, &m->answer) == RONDO_VALUE;
+    if (m->is_done && !m->keeps_source)
+        (void)rondo_view_delete(call->view, from, &m->keys[0], NULL, &old);
 }
 
-/* The life of the source goes along.  It is read before the locks are taken: an
- * EXPIRE in between counts as one that came after. */
 static bool run_move(struct rondo_cmd *call, struct move *m, const struct rondo_key keys[2]) {
     rondo_cache *from = rondo_cmd_route(call, &keys[0]);
     rondo_cache *to = from ? rondo_cmd_route(call, &keys[1]) : NULL;
@@ -136,12 +172,10 @@ static bool run_move(struct rondo_cmd *call, struct move *m, const struct rondo_
         (void)fail(call, RONDO_ERR_UNSUPPORTED);
         return false;
     }
-    uint64_t expiry = rondo_cache_expiry(from, &keys[0], call->now_ns);
-    m->write.now_ns = call->now_ns; /* so that the end stays the same moment */
-    m->write.ttl_ns = RONDO_OFF;
-    if (expiry != RONDO_OFF) m->write.ttl_ns = expiry > call->now_ns ? expiry - call->now_ns : 1;
-    enum rondo_err err = rondo_keyspace_txn(call->session->service->ks, keys, 2, NULL, move, m);
-    if (!err) err = m->err;
+    m->call = call;
+    m->keys = keys;
+    enum rondo_err err = as_one(call, keys, 2, move, m);
+    if (!err) err = m->answer.err;
     rondo_buf_fini(&m->value);
     if (err) (void)fail(call, err);
     return err == RONDO_OK;
@@ -198,7 +232,7 @@ enum { WRITE = RONDO_COMMAND_WRITE, OOM = RONDO_COMMAND_DENY_OOM };
 static const struct rondo_command table[] = {
     {"mset",
      -3,
-     WRITE | OOM,
+     WRITE | OOM | RONDO_COMMAND_OVERWRITES,
      {1, -1, 2},
      "string",
      "1.0.1",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Publish and subscribe: all of it is asked of the hub. */
+#include "server/exec.h"
 #include "server/hub.h"
 #include "server/session.h"
 
@@ -23,6 +24,7 @@ static enum rondo_run ask(struct rondo_cmd *call, enum rondo_hub_verb verb, size
                                    .proto = s->proto,
                                    .args = call->argv + first_arg,
                                    .n_args = call->argc - first_arg};
+    if (call->exec) return rondo_exec_ask(call, &q);
     if (rondo_hub_ask(s->service->hub, &q) != RONDO_OK)
         return rondo_cmd_error(call, "OOM out of memory");
     call->op->finish = finish_text;
@@ -85,7 +87,8 @@ static enum rondo_run run_numpat(struct rondo_cmd *call) {
 #define PUBSUB(name, arity, flags, since, summary, run)                                            \
     { name, arity, RONDO_COMMAND_ASKS | (flags), {0, 0, 0}, "pubsub", since, summary, run, NULL }
 
-enum { LISTENING = RONDO_COMMAND_LISTENING };
+/* A block is answered as a whole, and what it would answer depends on this. */
+enum { LISTENING = RONDO_COMMAND_LISTENING | RONDO_COMMAND_NO_MULTI };
 
 static const struct rondo_command pubsub_table[] = {
     PUBSUB("pubsub|channels", -2, 0, "2.8.0", "List active channels", run_channels),

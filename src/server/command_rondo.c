@@ -102,7 +102,7 @@ static enum rondo_run run_sources(struct rondo_cmd *call) {
     return RONDO_RUN_DONE;
 }
 
-enum { REFRESH = RONDO_COMMAND_READ | RONDO_COMMAND_LOOK };
+enum { REFRESH = RONDO_COMMAND_READ | RONDO_COMMAND_LOOK | RONDO_COMMAND_NO_MULTI };
 
 static const struct rondo_command table[] = {
     {"rondo.stats",

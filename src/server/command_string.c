@@ -96,7 +96,7 @@ static enum rondo_run read_one(struct rondo_cmd *call, rondo_finish_fn finish) {
     read.scratch = scratch;
     read.scratch_size = sizeof scratch;
     struct rondo_answer answer = {0};
-    answer.outcome = rondo_cache_get(cache, &key, &read, &answer);
+    answer.outcome = rondo_view_get(call->view, cache, &key, &read, &answer);
     return rondo_cmd_answer(call, finish, &answer);
 }
 
@@ -124,7 +124,7 @@ static void finish_getex(struct rondo_op *op, struct rondo_resp_writer *w) {
     uint64_t expiry = op->a == PERSIST ? RONDO_OFF : (uint64_t)op->a;
     finish_value(op, w);
     if (op->a != AS_IT_IS && op->answers[0].outcome == RONDO_VALUE)
-        (void)rondo_cache_expire(op->cache, &key, expiry, 0);
+        (void)rondo_view_expire(op->view, op->cache, &key, expiry, 0);
 }
 
 struct getex_options {
@@ -215,7 +215,7 @@ static size_t ask_cache(struct rondo_cmd *call, struct many *m, size_t from, siz
     }
     struct rondo_read read = rondo_cmd_read(call, done);
     memset(m->answers, 0, n * sizeof *m->answers);
-    *waiting += rondo_cache_get_many(cache, m->keys, n, &read, m->answers);
+    *waiting += rondo_view_get_many(call->view, cache, m->keys, n, &read, m->answers);
     for (size_t i = 0; i < n; i++) call->op->answers[places[done + i]] = m->answers[i];
     return n;
 }
@@ -242,7 +242,7 @@ static enum rondo_run put_one(struct rondo_cmd *call, size_t value_arg,
     rondo_cache *cache = rondo_cmd_route(call, &key);
     if (!cache) return RONDO_RUN_DONE;
     struct rondo_answer answer = {0};
-    answer.outcome = rondo_cache_put(cache, &key, call->argv[value_arg], write, &answer);
+    answer.outcome = rondo_view_put(call->view, cache, &key, call->argv[value_arg], write, &answer);
     return rondo_cmd_answer(call, finish, &answer);
 }
 
@@ -318,6 +318,7 @@ static enum rondo_run run_psetex(struct rondo_cmd *call) {
 enum {
     READ = RONDO_COMMAND_READ,
     WRITE = RONDO_COMMAND_WRITE,
+    OVER = RONDO_COMMAND_OVERWRITES,
     FAST = RONDO_COMMAND_FAST,
     OOM = RONDO_COMMAND_DENY_OOM
 };
@@ -327,16 +328,16 @@ enum {
 
 static const struct rondo_command table[] = {
     STRING("get", 2, READ | FAST, 1, 1, "1.0.0", "Get the value of a key", run_get),
-    STRING("set", -3, WRITE | OOM, 1, 1, "1.0.0", "Set the string value of a key", run_set),
+    STRING("set", -3, WRITE | OVER | OOM, 1, 1, "1.0.0", "Set the string value of a key", run_set),
     STRING("mget", -2, READ | FAST, -1, 1, "1.0.0", "Get the values of all the given keys",
            run_mget),
-    STRING("getex", -2, WRITE | FAST, 1, 1, "6.2.0",
+    STRING("getex", -2, WRITE | RONDO_COMMAND_LOADS | FAST, 1, 1, "6.2.0",
            "Get the value of a key and optionally set its expiration", run_getex),
     STRING("setnx", 3, WRITE | OOM | FAST, 1, 1, "1.0.0",
            "Set the value of a key, only if the key does not exist", run_setnx),
-    STRING("setex", 4, WRITE | OOM, 1, 1, "2.0.0", "Set the value and expiration of a key",
+    STRING("setex", 4, WRITE | OVER | OOM, 1, 1, "2.0.0", "Set the value and expiration of a key",
            run_setex),
-    STRING("psetex", 4, WRITE | OOM, 1, 1, "2.6.0",
+    STRING("psetex", 4, WRITE | OVER | OOM, 1, 1, "2.6.0",
            "Set the value and expiration in milliseconds of a key", run_psetex),
     STRING("strlen", 2, READ | FAST, 1, 1, "2.2.0", "Get the length of the value stored in a key",
            run_strlen),

@@ -226,7 +226,7 @@ static enum rondo_run run(struct rondo_cmd *call, struct edit *e, rondo_finish_f
     read.done = (struct rondo_completion){.fn = edit_done, .arg = e, .id = read.done.id};
     struct rondo_answer answer = {0};
     call->op->take = take_edit;
-    answer.outcome = rondo_cache_update(cache, &key, true, e->fn, e, &read, &answer);
+    answer.outcome = rondo_view_update(call->view, cache, &key, e->fn, e, &read, &answer);
     if (answer.outcome != RONDO_PENDING) {
         take_edit(call->op, &e->reply);
         rondo_msg_free(e);
@@ -320,11 +320,13 @@ enum rondo_run rondo_command_set_get(struct rondo_cmd *call, const struct rondo_
     return run(call, e, finish_text);
 }
 
+enum {
+    UPDATES =
+        RONDO_COMMAND_WRITE | RONDO_COMMAND_LOADS | RONDO_COMMAND_DENY_OOM | RONDO_COMMAND_FAST
+};
+
 #define UPDATE(name, arity, since, summary, run)                                                   \
-    {                                                                                              \
-        name, arity, RONDO_COMMAND_WRITE | RONDO_COMMAND_DENY_OOM | RONDO_COMMAND_FAST, {1, 1, 1}, \
-            "string", since, summary, run, NULL                                                    \
-    }
+    { name, arity, UPDATES, {1, 1, 1}, "string", since, summary, run, NULL }
 
 static const struct rondo_command table[] = {
     UPDATE("incr", 2, "1.0.0", "Increment the integer value of a key by one", run_incr),

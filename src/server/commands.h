@@ -24,17 +24,21 @@ enum rondo_run {
 typedef enum rondo_run (*rondo_command_fn)(struct rondo_cmd *call);
 
 enum rondo_command_flags {
-    RONDO_COMMAND_READ = 1,       /* reads its keys */
-    RONDO_COMMAND_WRITE = 2,      /* changes its keys */
-    RONDO_COMMAND_WHOLE = 4,      /* waits for all that its connection waits for */
-    RONDO_COMMAND_NO_AUTH = 8,    /* allowed before AUTH */
-    RONDO_COMMAND_ADMIN = 16,     /* shown as such */
-    RONDO_COMMAND_FAST = 32,      /* shown as such */
-    RONDO_COMMAND_DENY_OOM = 64,  /* shown as such */
-    RONDO_COMMAND_LOOK = 128,     /* with READ: looks at memory alone, so that a load that its
-                                     connection waits for comes first */
-    RONDO_COMMAND_ASKS = 256,     /* may wait, though it touches no key */
-    RONDO_COMMAND_LISTENING = 512 /* allowed to a RESP2 client that listens to channels */
+    RONDO_COMMAND_READ = 1,          /* reads its keys */
+    RONDO_COMMAND_WRITE = 2,         /* changes its keys */
+    RONDO_COMMAND_WHOLE = 4,         /* waits for all that its connection waits for */
+    RONDO_COMMAND_NO_AUTH = 8,       /* allowed before AUTH */
+    RONDO_COMMAND_ADMIN = 16,        /* shown as such */
+    RONDO_COMMAND_FAST = 32,         /* shown as such */
+    RONDO_COMMAND_DENY_OOM = 64,     /* shown as such */
+    RONDO_COMMAND_LOOK = 128,        /* with READ: looks at memory alone, so that a load that its
+                                        connection waits for comes first */
+    RONDO_COMMAND_ASKS = 256,        /* may wait, though it touches no key */
+    RONDO_COMMAND_LISTENING = 512,   /* allowed to a RESP2 client that listens to channels */
+    RONDO_COMMAND_LOADS = 1024,      /* with WRITE: loads what memory does not have */
+    RONDO_COMMAND_OVERWRITES = 2048, /* with WRITE: whatever was there (SET: unless NX, XX, GET) */
+    RONDO_COMMAND_NO_MULTI = 4096,   /* refused between MULTI and EXEC */
+    RONDO_COMMAND_AT_ONCE = 8192     /* between MULTI and EXEC: run, not queued */
 };
 
 /* Where the keys stand among the arguments: 0 is the command's name, `last` is
@@ -89,7 +93,8 @@ size_t rondo_command_key_range(const struct rondo_command *command, size_t argc,
 
 extern const struct rondo_command_family rondo_commands_string, rondo_commands_update,
     rondo_commands_key, rondo_commands_expire, rondo_commands_scan, rondo_commands_move,
-    rondo_commands_connection, rondo_commands_server, rondo_commands_pubsub, rondo_commands_rondo;
+    rondo_commands_multi, rondo_commands_connection, rondo_commands_server, rondo_commands_pubsub,
+    rondo_commands_rondo;
 /* SET key value GET: answers the old value. */
 struct rondo_write;
 enum rondo_run rondo_command_set_get(struct rondo_cmd *call, const struct rondo_write *write);

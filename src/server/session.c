@@ -2,6 +2,7 @@
 #include "server/session.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "server/exec.h"
 #include <strings.h>
 
 /* A completion's id: the number of the slot, then the part of its op. */
@@ -9,18 +10,19 @@ enum { PART_BITS = 20, FEW_KEYS = 16, MANY_KEYS = 1024 };
 
 enum { MAY_WAIT = RONDO_COMMAND_READ | RONDO_COMMAND_WRITE | RONDO_COMMAND_ASKS };
 
-static void op_clear(struct rondo_op *op) {
+void rondo_op_clear(struct rondo_op *op) {
     for (uint32_t i = 0; i < op->n; i++) rondo_answer_release(&op->answers[i]);
     if (op->answers != &op->one) rondo_free(op->answers);
     rondo_free(op->places);
     rondo_buf_fini(&op->text);
+    rondo_exec_free(op->exec);
     *op = (struct rondo_op){0};
 }
 
 static void op_free(void *arg) {
     struct rondo_op *op = arg;
     if (!op) return;
-    op_clear(op);
+    rondo_op_clear(op);
     rondo_free(op);
 }
 
@@ -48,6 +50,12 @@ void rondo_session_reset(struct rondo_session *s) {
     s->reply_mode = RONDO_REPLY_ON;
     s->is_authenticated = s->service->config->password == NULL;
     stop_listening(s);
+    rondo_session_discard(s);
+}
+
+void rondo_session_discard(struct rondo_session *s) {
+    rondo_block_free(s->block);
+    s->block = NULL;
 }
 
 /* Partners of both stores: CLIENT LIST on any worker. */
@@ -63,6 +71,7 @@ void rondo_session_set_db(struct rondo_session *s, uint8_t db) {
 
 void rondo_session_fini(struct rondo_session *s) {
     rondo_slots_fini(&s->slots);
+    rondo_session_discard(s);
     if (s->leave) rondo_send(s->service->hub, s->leave);
     s->leave = NULL;
 }
@@ -147,6 +156,15 @@ static void write_unknown_sub(struct rondo_cmd *call) {
                             (const char *)call->argv[1].data, name);
 }
 
+/* EXEC now and then runs nothing: the block is over. */
+static void write_arity_error(struct rondo_cmd *call) {
+    bool is_exec = strcmp(call->command->name, "exec") == 0;
+    if (is_exec) rondo_session_discard(call->session);
+    (void)rondo_cmd_error(call, "%s wrong number of arguments for '%s' command",
+                          is_exec ? "EXECABORT Transaction discarded because of:" : "ERR",
+                          call->command->name);
+}
+
 /* Finds the command; false after an error reply. */
 static bool resolve(struct rondo_cmd *call) {
     call->command = rondo_commands_find(&call->session->service->commands, call->argv[0]);
@@ -163,7 +181,7 @@ static bool resolve(struct rondo_cmd *call) {
         call->command = sub;
     }
     if (!rondo_command_fits(call->command, call->argc)) {
-        (void)rondo_cmd_arity_error(call);
+        write_arity_error(call);
         return false;
     }
     if (!call->session->is_authenticated && !(call->command->flags & RONDO_COMMAND_NO_AUTH)) {
@@ -237,20 +255,61 @@ static enum rondo_session_status run(struct rondo_cmd *call) {
         if (s->reply_mode == RONDO_REPLY_SKIP) s->reply_mode = RONDO_REPLY_ON;
         return RONDO_SESSION_RAN;
     }
-    if (call->op) op_clear(call->op);
+    if (call->op) rondo_op_clear(call->op);
     if (call->w.err) return RONDO_SESSION_BROKEN;
     after_reply(call, start, is_silent);
     return RONDO_SESSION_RAN;
 }
 
+/* ---- between MULTI and EXEC ------------------------------------------------------ */
+
+/* A block that a command could not join is not run. */
+static void spoil(struct rondo_cmd *call) {
+    struct rondo_session *s = call->session;
+    if (s->block && s->block->is_open) s->block->is_dirty = true;
+}
+
+static void refuse_in_block(struct rondo_cmd *call, const char *error) {
+    spoil(call);
+    rondo_resp_write_error(&call->w, error);
+}
+
+static void queue(struct rondo_cmd *call) {
+    const struct rondo_command *c = call->command;
+    bool is_whole = (c->flags & RONDO_COMMAND_WHOLE) && c->keys.first == 0;
+    size_t limit = call->session->service->limits.input;
+    if (is_whole || (c->flags & RONDO_COMMAND_NO_MULTI)) {
+        refuse_in_block(call, "ERR Command not allowed inside a transaction");
+        return;
+    }
+    enum rondo_err err = rondo_block_add(call->session->block, c, call->argv, call->argc, limit);
+    if (err == RONDO_ERR_TOO_LARGE)
+        refuse_in_block(call, "ERR the transaction is too large");
+    else if (err)
+        refuse_in_block(call, "OOM out of memory");
+    else
+        rondo_resp_write_simple(&call->w, "QUEUED");
+}
+
+static bool is_queued(const struct rondo_cmd *call) {
+    const struct rondo_block *block = call->session->block;
+    return block && block->is_open && !(call->command->flags & RONDO_COMMAND_AT_ONCE);
+}
+
 enum rondo_session_status rondo_session_run(struct rondo_session *s, const struct rondo_slice *argv,
                                             size_t argc, uint64_t now_ns) {
     struct rondo_cmd call = {.session = s, .argv = argv, .argc = argc, .now_ns = now_ns};
-    if (s->is_subscribing) return RONDO_SESSION_HELD; /* what it may run is not known yet */
+    /* What it may run is not known yet. */
+    if (s->is_subscribing || s->is_exclusive) return RONDO_SESSION_HELD;
     struct rondo_buf *buf = rondo_slots_direct(&s->slots);
     size_t start = buf->len;
     call.w = rondo_resp_writer_of(buf, s->proto);
-    if (resolve(&call)) return run(&call);
+    if (!resolve(&call))
+        spoil(&call);
+    else if (is_queued(&call))
+        queue(&call);
+    else
+        return run(&call);
 
     if (call.w.err) return RONDO_SESSION_BROKEN;
     after_reply(&call, start, next_is_silent(s));
@@ -269,6 +328,7 @@ static bool finish(struct rondo_session *s, uint64_t number, struct rondo_op *op
     else
         op->finish(op, &w);
     if (w.err) return false;
+    if (!error && op->waiting > 0) return true; /* EXEC: now for the hub */
     if (w.buf->len > start && w.buf->data[start] == '-')
         rondo_service_count(s->worker, error_replies, 1);
     if (op->is_silent) w.buf->len = start;
@@ -297,6 +357,10 @@ bool rondo_session_hub_reply(struct rondo_session *s, struct rondo_hub_reply *re
     rondo_store_relaxed(&s->client->channels, reply->channels);
     rondo_store_relaxed(&s->client->patterns, reply->patterns);
     if (!op) return true;
+    if (op->exec) {
+        rondo_exec_take(op, reply->id & ((1u << PART_BITS) - 1), reply);
+        return op->waiting > 0 || finish(s, number, op, NULL);
+    }
     op->text = reply->text;
     reply->text = (struct rondo_buf){0};
     op->waiting = 0;
@@ -386,7 +450,7 @@ enum rondo_run rondo_cmd_answers(struct rondo_cmd *call, rondo_finish_fn finish_
     call->op->waiting = (uint32_t)waiting;
     if (waiting > 0) return RONDO_RUN_WAIT;
     finish_fn(call->op, &call->w);
-    return RONDO_RUN_DONE;
+    return call->op->waiting > 0 ? RONDO_RUN_WAIT : RONDO_RUN_DONE;
 }
 
 enum rondo_run rondo_cmd_error(struct rondo_cmd *call, const char *fmt, ...) {

@@ -17,9 +17,11 @@
 #define RONDO_SERVER_SESSION_H
 
 #include "proto/resp.h"
+#include "server/block.h"
 #include "server/hub.h"
 #include "server/service.h"
 #include "server/slots.h"
+#include "server/view.h"
 
 /* What HELLO and INFO call this server: the version whose answers it gives. */
 #define RONDO_SESSION_REDIS_VERSION "7.0.15"
@@ -38,6 +40,7 @@ enum {
 
 struct rondo_session;
 struct rondo_op;
+struct rondo_exec;
 
 /* Writes the reply of an op whose answers are all there. */
 typedef void (*rondo_finish_fn)(struct rondo_op *op, struct rondo_resp_writer *w);
@@ -56,8 +59,11 @@ struct rondo_op {
     struct rondo_buf text;
     const char *error; /* static */
     rondo_cache *cache;
-    uint8_t proto;  /* the protocol of the reply: HELLO may change it meanwhile */
-    bool is_silent; /* CLIENT REPLY OFF or SKIP */
+    struct rondo_view *view;       /* borrowed: of the block that the call is part of, or NULL */
+    struct rondo_session *session; /* of WATCH */
+    struct rondo_exec *exec;       /* of EXEC */
+    uint8_t proto;                 /* the protocol of the reply: HELLO may change it meanwhile */
+    bool is_silent;                /* CLIENT REPLY OFF or SKIP */
 };
 
 enum rondo_reply_mode { RONDO_REPLY_ON, RONDO_REPLY_OFF, RONDO_REPLY_SKIP_NEXT, RONDO_REPLY_SKIP };
@@ -68,13 +74,15 @@ struct rondo_session {
     struct rondo_client *client;         /* borrowed */
     rondo_actor *actor;                  /* borrowed: where completions go */
     struct rondo_slots slots;
-    void *leave;   /* hub.h: the message that ends all subscriptions; NULL: never had any */
-    uint8_t proto; /* 2 or 3 */
+    void *leave; /* hub.h: the message that ends all subscriptions; NULL: never had any */
+    struct rondo_block *block; /* NULL: in no MULTI, nothing watched */
+    uint8_t proto;             /* 2 or 3 */
     uint8_t db;
     uint8_t reply_mode; /* enum rondo_reply_mode */
     bool is_authenticated;
     bool is_listening;   /* to a channel or a pattern */
     bool is_subscribing; /* the hub was asked: nothing is run before it answers */
+    bool is_exclusive;   /* WATCH or EXEC waits: nothing is run before it is answered */
     bool is_quitting;    /* no more commands: close once all is answered */
 };
 
@@ -86,8 +94,10 @@ struct rondo_cmd {
     size_t argc;
     uint64_t now_ns;
     struct rondo_resp_writer w;
-    struct rondo_op *op; /* of commands that read or write keys */
-    uint64_t number;     /* of the slot that would be opened */
+    struct rondo_op *op;     /* of commands that read or write keys */
+    struct rondo_view *view; /* of the block that this is part of; NULL: of none */
+    struct rondo_exec *exec; /* the same */
+    uint64_t number;         /* of the slot that would be opened */
 };
 
 /* `out` is lent: where the replies go. */
@@ -117,6 +127,9 @@ RONDO_NODISCARD bool rondo_session_push(struct rondo_session *s, const struct ro
 /* Answers all that wait with an error.  False: out of memory. */
 RONDO_NODISCARD bool rondo_session_fail_all(struct rondo_session *s, const char *error);
 
+/* Ends the block, and forgets what is watched. */
+void rondo_session_discard(struct rondo_session *s);
+
 /* The state of a new connection again (RESET). */
 void rondo_session_reset(struct rondo_session *s);
 
@@ -143,6 +156,9 @@ struct rondo_write rondo_cmd_write(const struct rondo_cmd *call, size_t part);
  * once by `finish`, or waits if the outcome is PENDING. */
 enum rondo_run rondo_cmd_answer(struct rondo_cmd *call, rondo_finish_fn finish,
                                 struct rondo_answer *answer);
+
+/* Zeroes an op and frees what it holds. */
+void rondo_op_clear(struct rondo_op *op);
 
 /* Room for n answers in the call's op; false after an error reply was written. */
 bool rondo_cmd_reserve(struct rondo_cmd *call, size_t n);
