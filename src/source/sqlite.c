@@ -394,7 +394,12 @@ static void load_many(struct connection *c, const struct rondo_load *load) {
 
 static void sqlite_load(void *connection, const struct rondo_load *load) {
     struct connection *c = connection;
-    rondo_sqlite_conn_begin(c->conn, load->timeout_ns);
+    struct rondo_source_error why = {""};
+    enum rondo_err err = rondo_sqlite_conn_begin(c->conn, load->timeout_ns, &why);
+    if (err) {
+        rondo_load_fail(load, (size_t)RONDO_LOAD_ALL, err, text_of(err, &why));
+        return;
+    }
     if (load->n > 1 && c->conn->plan->sql[RONDO_SQLITE_LOAD_MANY].text) {
         load_many(c, load);
         return;
@@ -432,8 +437,8 @@ static enum rondo_err sqlite_write(void *connection, const struct rondo_store *s
     }
     for (size_t i = 0; i < c->n_params; i++) values[i] = store->key.params[i];
     values[c->n_params] = store->value;
-    rondo_sqlite_conn_begin(c->conn, store->timeout_ns);
-    enum rondo_err err = run(c, which, values, why);
+    enum rondo_err err = rondo_sqlite_conn_begin(c->conn, store->timeout_ns, why);
+    if (!err) err = run(c, which, values, why);
     if (err == RONDO_ERR_NOMEM && !why->text[0])
         snprintf(why->text, sizeof why->text, "%s", rondo_err_text(err));
     return err == RONDO_OK || err == RONDO_ERR_CONNECT || err == RONDO_ERR_TIMEOUT

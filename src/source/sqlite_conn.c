@@ -42,19 +42,12 @@ static int on_busy(void *arg, int n_before) {
     return 1;
 }
 
-void rondo_sqlite_conn_begin(struct rondo_sqlite_conn *conn, uint64_t timeout_ns) {
-    uint64_t now = now_ns(), busy = rondo_deadline(now, conn->plan->busy_ns);
-    conn->deadline_ns = timeout_ns ? rondo_deadline(now, timeout_ns) : UINT64_MAX;
-    conn->busy_deadline_ns = busy < conn->deadline_ns ? busy : conn->deadline_ns;
-    /* Partner: rondo_sqlite_conn_cancel.  One that comes late stops the wrong call, which
-     * then fails as timed out: no worse than a slow database. */
-    rondo_store_relaxed(&conn->cancelled, 0);
-}
-
 void rondo_sqlite_conn_cancel(struct rondo_sqlite_conn *conn) {
     /* Partner: is_cancelled. */
     rondo_store_relaxed(&conn->cancelled, 1);
+    rondo_mutex_lock(&conn->mu);
     sqlite3_interrupt(conn->db);
+    rondo_mutex_unlock(&conn->mu);
 }
 
 /* ---------------------------------------------------------------- errors --- */
@@ -100,33 +93,79 @@ static bool writes(const struct rondo_sqlite_plan *plan) {
     return plan->sql[RONDO_SQLITE_STORE].text || plan->sql[RONDO_SQLITE_ERASE].text;
 }
 
+static enum rondo_err open_db(struct rondo_sqlite_conn *conn, struct rondo_source_error *why,
+                              sqlite3 **out) {
+    sqlite3 *db = NULL;
+    int flags = writes(conn->plan) ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
+    int code = sqlite3_open_v2(conn->plan->file, &db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code != SQLITE_OK) {
+        snprintf(why->text, sizeof why->text, "%.150s: %s", conn->plan->file,
+                 db ? sqlite3_errmsg(db) : sqlite3_errstr(code));
+        sqlite3_close(db);
+        return code == SQLITE_NOMEM ? RONDO_ERR_NOMEM : RONDO_ERR_CONNECT;
+    }
+    sqlite3_extended_result_codes(db, 1);
+    sqlite3_busy_handler(db, on_busy, conn);
+    sqlite3_progress_handler(db, OPS_BETWEEN_LOOKS, on_progress, conn);
+    *out = db;
+    return RONDO_OK;
+}
+
 enum rondo_err rondo_sqlite_conn_new(const struct rondo_sqlite_plan *plan,
                                      struct rondo_source_error *why,
                                      struct rondo_sqlite_conn **out) {
     struct rondo_sqlite_conn *conn = rondo_zalloc(sizeof *conn);
     if (!conn) return RONDO_ERR_NOMEM;
     conn->plan = plan;
-    int flags = writes(plan) ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
-    int code = sqlite3_open_v2(plan->file, &conn->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
-    if (code != SQLITE_OK) {
-        enum rondo_err err = code == SQLITE_NOMEM ? RONDO_ERR_NOMEM : RONDO_ERR_CONNECT;
-        snprintf(why->text, sizeof why->text, "%.150s: %s", plan->file,
-                 conn->db ? sqlite3_errmsg(conn->db) : sqlite3_errstr(code));
+    rondo_mutex_init(&conn->mu);
+    enum rondo_err err = open_db(conn, why, &conn->db);
+    if (err)
         rondo_sqlite_conn_free(conn);
-        return err;
+    else
+        *out = conn;
+    return err;
+}
+
+static void close_db(struct rondo_sqlite_conn *conn, sqlite3 *db) {
+    for (int i = 0; i < RONDO_SQLITE_STATEMENTS; i++) {
+        sqlite3_finalize(conn->stmts[i]);
+        conn->stmts[i] = NULL;
     }
-    sqlite3_extended_result_codes(conn->db, 1);
-    sqlite3_busy_handler(conn->db, on_busy, conn);
-    sqlite3_progress_handler(conn->db, OPS_BETWEEN_LOOKS, on_progress, conn);
-    *out = conn;
-    return RONDO_OK;
+    sqlite3_close(db);
 }
 
 void rondo_sqlite_conn_free(struct rondo_sqlite_conn *conn) {
     if (!conn) return;
-    for (int i = 0; i < RONDO_SQLITE_STATEMENTS; i++) sqlite3_finalize(conn->stmts[i]);
-    sqlite3_close(conn->db);
+    close_db(conn, conn->db);
+    rondo_mutex_fini(&conn->mu);
     rondo_free(conn);
+}
+
+/* A new database is often put in place by a rename: the old file, which is still
+ * open, would answer for ever. */
+static enum rondo_err follow_file(struct rondo_sqlite_conn *conn, struct rondo_source_error *why) {
+    int has_moved = 0;
+    int code = sqlite3_file_control(conn->db, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+    if (code != SQLITE_OK || !has_moved) return RONDO_OK;
+    sqlite3 *db, *old = conn->db;
+    enum rondo_err err = open_db(conn, why, &db);
+    if (err) return err;
+    rondo_mutex_lock(&conn->mu);
+    conn->db = db;
+    rondo_mutex_unlock(&conn->mu);
+    close_db(conn, old);
+    return RONDO_OK;
+}
+
+enum rondo_err rondo_sqlite_conn_begin(struct rondo_sqlite_conn *conn, uint64_t timeout_ns,
+                                       struct rondo_source_error *why) {
+    uint64_t now = now_ns(), busy = rondo_deadline(now, conn->plan->busy_ns);
+    conn->deadline_ns = timeout_ns ? rondo_deadline(now, timeout_ns) : UINT64_MAX;
+    conn->busy_deadline_ns = busy < conn->deadline_ns ? busy : conn->deadline_ns;
+    /* Partner: rondo_sqlite_conn_cancel.  One that comes late stops the wrong call, which
+     * then fails as timed out: no worse than a slow database. */
+    rondo_store_relaxed(&conn->cancelled, 0);
+    return follow_file(conn, why);
 }
 
 /* ------------------------------------------------------------ statements --- */

@@ -11,6 +11,7 @@
 #ifndef RONDO_SOURCE_SQLITE_CONN_H
 #define RONDO_SOURCE_SQLITE_CONN_H
 
+#include "base/sync.h"
 #include "rondo/source.h"
 #include "source/template.h"
 #include <sqlite3.h>
@@ -35,6 +36,7 @@ struct rondo_sqlite_plan {
 
 struct rondo_sqlite_conn {
     const struct rondo_sqlite_plan *plan;
+    struct rondo_mutex mu; /* held to exchange db, and to interrupt it from another thread */
     sqlite3 *db;
     sqlite3_stmt *stmts[RONDO_SQLITE_STATEMENTS]; /* NULL until first used */
     uint64_t deadline_ns, busy_deadline_ns;       /* monotonic, of the current call */
@@ -48,8 +50,11 @@ RONDO_NODISCARD enum rondo_err rondo_sqlite_conn_new(const struct rondo_sqlite_p
                                                      struct rondo_sqlite_conn **out);
 void rondo_sqlite_conn_free(struct rondo_sqlite_conn *conn);
 
-/* A call begins; timeout_ns 0: without a limit. */
-void rondo_sqlite_conn_begin(struct rondo_sqlite_conn *conn, uint64_t timeout_ns);
+/* A call begins; timeout_ns 0: without a limit.  If another file has taken the place
+ * of the one that is open, that one is opened.  Errors: CONNECT, NOMEM, with `why`. */
+RONDO_NODISCARD enum rondo_err rondo_sqlite_conn_begin(struct rondo_sqlite_conn *conn,
+                                                       uint64_t timeout_ns,
+                                                       struct rondo_source_error *why);
 
 /* Stops the current call soon. */
 void rondo_sqlite_conn_cancel(struct rondo_sqlite_conn *conn);

@@ -184,6 +184,32 @@ static void test_a_file_that_goes(void **state) {
     rondo_source_close(&source);
 }
 
+/* As a new version of a database is put in place. */
+static void test_a_file_that_is_replaced(void **state) {
+    const struct db *db = *state;
+    char other[256], expected[300];
+    sqlite3 *made;
+    struct opened o = open_load(db, by_id);
+    check(&o, "1", "=Ada");
+    snprintf(other, sizeof other, "%s.new", db->path);
+    assert_int_equal(sqlite3_open(other, &made), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(made,
+                                  "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT);"
+                                  "INSERT INTO users VALUES (1, 'Barbara')",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(made);
+    assert_int_equal(rename(other, db->path), 0);
+    check(&o, "1", "=Barbara");
+
+    assert_int_equal(rename(db->path, other), 0);
+    snprintf(expected, sizeof expected, "CONNECT: %s: unable to open database file", db->path);
+    check(&o, "1", expected);
+    assert_int_equal(rename(other, db->path), 0);
+    check(&o, "1", "=Barbara");
+    shut(&o);
+}
+
 /* ------------------------------------------------------------------- writes --- */
 
 static enum rondo_err change(struct opened *o, bool erase, const char *id, struct rondo_slice value,
@@ -379,6 +405,7 @@ int main(void) {
         TEST(test_a_file_that_is_no_database),
         TEST(test_a_damaged_database),
         TEST(test_a_file_that_goes),
+        TEST(test_a_file_that_is_replaced),
         TEST(test_store_and_erase),
         TEST(test_a_store_that_changes_nothing),
         TEST(test_all_mistakes),
