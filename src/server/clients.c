@@ -59,11 +59,15 @@ void rondo_clients_enter(struct rondo_clients *c, struct rondo_client *client, r
     rondo_mutex_unlock(&c->mu);
 }
 
-void rondo_clients_free(struct rondo_clients *c, struct rondo_client *client) {
-    if (!client) return;
+void rondo_clients_leave(struct rondo_clients *c, struct rondo_client *client) {
     rondo_mutex_lock(&c->mu);
     rondo_list_remove(&client->node);
     rondo_mutex_unlock(&c->mu);
+}
+
+void rondo_clients_free(struct rondo_clients *c, struct rondo_client *client) {
+    if (!client) return;
+    rondo_clients_leave(c, client);
 
     if (client->actor) rondo_actor_unref(client->actor);
     for (int i = 0; i < RONDO_CLIENT_TEXTS; i++) rondo_free(client->texts[i]);

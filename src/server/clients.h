@@ -68,6 +68,9 @@ RONDO_NODISCARD enum rondo_err rondo_clients_new(struct rondo_clients *c,
                                                  struct rondo_client **out);
 /* Lists it from now on; `actor` is shared. */
 void rondo_clients_enter(struct rondo_clients *c, struct rondo_client *client, rondo_actor *actor);
+/* Takes it off the list, before its peer can notice that the connection ends;
+ * it counts until it is freed.  Twice is once. */
+void rondo_clients_leave(struct rondo_clients *c, struct rondo_client *client);
 /* Takes it off and frees it; NULL does nothing.  Any thread. */
 void rondo_clients_free(struct rondo_clients *c, struct rondo_client *client);
 

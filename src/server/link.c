@@ -57,6 +57,7 @@ static void end(struct link *l, rondo_actor *self) {
     if (l->idle) (void)rondo_timer_cancel(l->idle);
     l->io = NULL;
     l->idle = NULL;
+    rondo_clients_leave(&l->service->clients, l->client);
     close_socket(l->fd);
     l->fd = -1;
     rondo_actor_stop(self);
