@@ -104,6 +104,7 @@ static void send_output(struct rondo_conn *c) {
         c->out.len = 0;
         c->out_sent = 0;
         c->is_stalled = false;
+        if (rondo_slots_count(&c->session.slots) == 0) c->pushed = 0;
     } else if (c->out_sent > c->out.len / 2) {
         rondo_buf_consume(&c->out, c->out_sent);
         c->out_sent = 0;
@@ -221,8 +222,14 @@ static bool run_commands(struct rondo_conn *c) {
 
 /* ---- what follows from an event --------------------------------------------------- */
 
+static bool is_over_limit(const struct rondo_conn *c) {
+    const struct rondo_service_limits *limits = &c->session.service->limits;
+    size_t n = waiting_output(c);
+    return n > limits->output_hard || (n > limits->output_push && c->pushed > limits->output_push);
+}
+
 static void close_if_over(struct rondo_conn *c) {
-    if (waiting_output(c) > c->session.service->limits.output_hard) {
+    if (is_over_limit(c)) {
         rondo_service_count(c->session.worker, closed_output, 1);
         close_now(c);
     }
@@ -280,6 +287,8 @@ enum rondo_conn_next rondo_conn_complete(struct rondo_conn *c, struct rondo_repl
 
 enum rondo_conn_next rondo_conn_hub(struct rondo_conn *c, struct rondo_msg *m, uint64_t now_ns) {
     borrow_buffers(c);
+    if (m->type == RONDO_HUB_PUSH)
+        c->pushed += rondo_hub_push_bytes((struct rondo_hub_push *)(void *)m).len;
     bool is_well = m->type == RONDO_HUB_REPLY
                        ? rondo_session_hub_reply(&c->session, (struct rondo_hub_reply *)(void *)m)
                        : rondo_session_push(&c->session, (struct rondo_hub_push *)(void *)m);

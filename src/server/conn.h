@@ -20,7 +20,8 @@
  * What a client that does not take its answers can cost: when `output_soft`
  * bytes wait, no further command is run and nothing is read; more can come only
  * from the one command that went over it and from commands that waited for a load;
- * at `output_hard` the connection is closed.
+ * at `output_hard` the connection is closed.  Messages of channels come unasked and
+ * to many: of them `output_push` may wait.
  */
 #ifndef RONDO_SERVER_CONN_H
 #define RONDO_SERVER_CONN_H
@@ -52,6 +53,7 @@ struct rondo_conn {
     size_t in_used; /* bytes of `in` that are done with */
     struct rondo_buf out;
     size_t out_sent; /* bytes of `out` that the socket took */
+    size_t pushed;   /* bytes of messages since nothing waited */
     uint64_t now_ns; /* of this wake-up */
     uint8_t state;
     bool may_recv;   /* the socket may have something */

@@ -256,6 +256,30 @@ static void too_much_output_closes(void **state) {
     test_end(&t);
 }
 
+/* Who listens and does not read: many of them would fill the memory. */
+static void too_many_messages_close(void **state) {
+    (void)state;
+    struct rondo_service_limits limits = {.output_push = 300};
+    struct test_server t;
+    struct rondo_service_counts counts;
+    test_begin(&t, 1, &limits);
+    test_says(&t, "HELLO 3\nSUBSCRIBE c\n");
+    test_readable(&t);
+    test_settle(&t);
+    t.wire.send_room = 0;
+    test_says(&t, "ECHO 0123456789012345678901234567890123456789012345678901234567890123456789\n");
+    for (int i = 0; i < 20 && t.next != RONDO_CONN_END; i++) {
+        test_says(&t, "PUBLISH c 0123456789\n");
+        test_readable(&t);
+        test_settle(&t);
+        assert_int_equal(t.next == RONDO_CONN_END, i >= 7); /* 42 bytes each, and its answer */
+    }
+    assert_int_equal(t.next, RONDO_CONN_END);
+    rondo_service_sum(&t.service, &counts);
+    assert_int_equal(counts.closed_output, 1);
+    test_end(&t);
+}
+
 static void too_large_a_command_closes(void **state) {
     (void)state;
     struct rondo_service_limits limits = {.input = 1000};
@@ -372,6 +396,7 @@ int main(void) {
         cmocka_unit_test(slots_are_bounded),
         cmocka_unit_test(output_is_bounded),
         cmocka_unit_test(too_much_output_closes),
+        cmocka_unit_test(too_many_messages_close),
         cmocka_unit_test(too_large_a_command_closes),
         cmocka_unit_test(one_busy_connection_lets_others_have_their_turn),
         cmocka_unit_test(draining_answers_what_runs),

@@ -12,6 +12,7 @@ static void set_limits(struct rondo_service_limits *l) {
     set_default(&l->slots, 1024);
     set_default(&l->output_soft, (size_t)1 << 20);
     set_default(&l->output_hard, (size_t)1 << 30);
+    set_default(&l->output_push, (size_t)32 << 20);
     set_default(&l->input, (size_t)1 << 30);
     set_default(&l->argument, (size_t)512 << 20);
 }

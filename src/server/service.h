@@ -56,6 +56,7 @@ struct rondo_service_limits {
     size_t slots;       /* that wait at the same time [1,024]; then it stops reading */
     size_t output_soft; /* bytes of answers not yet taken [1 MiB]; then it stops reading */
     size_t output_hard; /* the same [1 GiB]; then it is closed */
+    size_t output_push; /* the same for messages of channels [32 MiB] */
     size_t input;       /* bytes of one command before it is complete [1 GiB] */
     size_t argument;    /* bytes of one argument [512 MiB] */
     uint64_t idle_ns;   /* without a command [off] */
