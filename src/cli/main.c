@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "rondo/rondo.h"
+#include "server/admin.h"
 #include "source/source.h"
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +40,9 @@ static int print_version(void) {
         fprintf(stderr, "rondo: out of memory\n");
         return RONDO_EXIT_FAILED;
     }
-    printf("rondo %s\nsources:\n%.*s", rondo_version(), (int)sources.len, sources.data);
+    const char *admin = rondo_admin_library();
+    printf("rondo %s\nsources:\n%.*sadmin port: %s\n", rondo_version(), (int)sources.len,
+           sources.data, admin ? admin : "no (built without libmicrohttpd)");
     rondo_buf_fini(&sources);
     return RONDO_EXIT_DONE;
 }

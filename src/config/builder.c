@@ -6,7 +6,6 @@
 #include "config/builder.h"
 
 #include "base/check.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "config/cache_source.h"
 #include "config/option.h"
@@ -306,7 +305,5 @@ enum rondo_err rondo_builder_run(struct rondo_config *config, const struct rondo
     }
     enum rondo_err err = root ? read_server(&b, root) : RONDO_OK;
     if (!err) check_addresses(&b);
-    if (config->admin.is_set && report->n_mistakes == 0)
-        rondo_log(RONDO_LOG_WARN, "admin: rondo " RONDO_VERSION " serves nothing there yet");
     return err;
 }

@@ -2,6 +2,7 @@
 #include "server/server.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "server/admin.h"
 #include "server/listener.h"
 #include "server/session.h"
 #include <errno.h>
@@ -18,6 +19,7 @@ struct rondo_server {
     rondo_runtime *rt;
     rondo_keyspace *ks;
     rondo_actor *listener;
+    struct rondo_admin *admin; /* NULL: none */
     struct rondo_service service;
     uint64_t drain_timeout_ns;
     bool has_service;
@@ -110,12 +112,16 @@ enum rondo_err rondo_server_start(struct rondo_config *config,
     }
     server->config = config;
     server->drain_timeout_ns = options->drain_timeout_ns ? options->drain_timeout_ns : DRAIN_NS;
-    err = open_engine(server, why);
+    /* First up and last down, so that it can say that the rest is not there. */
+    if (config->admin.is_set)
+        err = rondo_admin_start(&config->admin, why->text, sizeof why->text, &server->admin);
+    if (!err) err = open_engine(server, why);
     if (!err) err = open_network(server, &options->limits, why);
     if (err) {
         rondo_server_stop(server);
         return err;
     }
+    rondo_admin_show(server->admin, &server->service);
     *out = server;
     return RONDO_OK;
 }
@@ -143,14 +149,17 @@ static void close_clients(struct rondo_server *server) {
 
 void rondo_server_stop(struct rondo_server *server) {
     if (!server) return;
+    rondo_admin_drain(server->admin);
     if (server->listener) {
         rondo_actor_stop(server->listener);
         close_clients(server);
         rondo_actor_unref(server->listener);
     }
+    rondo_admin_hide(server->admin);
     rondo_keyspace_free(server->ks);
     rondo_runtime_free(server->rt);
     if (server->has_service) rondo_service_fini(&server->service);
+    rondo_admin_stop(server->admin);
     rondo_free(server);
 }
 
@@ -180,22 +189,32 @@ static enum rondo_err describe_cache(const struct rondo_config_cache *c, bool is
                             n == 1 ? "" : "s");
 }
 
-enum rondo_err rondo_server_describe(const struct rondo_server *server, struct rondo_buf *out) {
-    const struct rondo_config *config = server->config;
-    unsigned workers = server->service.n_workers, sum = 0;
-    const char *open = config->listen.is_ipv6 ? "[" : "", *close = *open ? "]" : "";
-    enum rondo_err err = rondo_buf_printf(out, "rondo %s listens on %s%s%s:%u, %u worker%s; ",
-                                          rondo_version(), open, config->listen.host, close,
-                                          server->service.port, workers, workers == 1 ? "" : "s");
-    if (!err && config->n_caches == 0)
+static enum rondo_err describe_caches(const struct rondo_config *config, struct rondo_buf *out) {
+    unsigned sum = 0;
+    if (config->n_caches == 0)
         return rondo_buf_append_str(out, "no cache has a source: a plain cache");
-    if (!err) err = rondo_buf_append_str(out, "caches: ");
+    enum rondo_err err = rondo_buf_append_str(out, "caches: ");
     for (size_t i = 0; !err && i < config->n_caches; i++) {
         const struct rondo_config_cache *c = &config->caches[i];
         if (c->source_type) sum += most_threads(&c->options.threads);
         err = describe_cache(c, i == 0, out);
     }
     if (!err) err = rondo_buf_printf(out, "; source threads: at most %u", sum);
+    return err;
+}
+
+enum rondo_err rondo_server_describe(const struct rondo_server *server, struct rondo_buf *out) {
+    const struct rondo_config *config = server->config;
+    const struct rondo_config_address *admin = &config->admin;
+    unsigned workers = server->service.n_workers;
+    const char *open = config->listen.is_ipv6 ? "[" : "", *close = *open ? "]" : "";
+    enum rondo_err err = rondo_buf_printf(out, "rondo %s listens on %s%s%s:%u, %u worker%s; ",
+                                          rondo_version(), open, config->listen.host, close,
+                                          server->service.port, workers, workers == 1 ? "" : "s");
+    if (!err) err = describe_caches(config, out);
+    if (!err && server->admin)
+        err = rondo_buf_printf(out, "; admin on %s%s%s:%u", admin->is_ipv6 ? "[" : "", admin->host,
+                               admin->is_ipv6 ? "]" : "", rondo_admin_port(server->admin));
     return err;
 }
 

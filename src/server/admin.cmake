@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: MIT
+pkg_check_modules(MICROHTTPD IMPORTED_TARGET libmicrohttpd>=0.9.75)
+target_sources(rondo_server_objects PRIVATE metrics.c)
+if(MICROHTTPD_FOUND)
+  target_sources(rondo_server_objects PRIVATE admin.c)
+  target_link_libraries(rondo_server_objects PRIVATE PkgConfig::MICROHTTPD)
+  target_link_libraries(rondo_server PUBLIC PkgConfig::MICROHTTPD)
+else()
+  target_sources(rondo_server_objects PRIVATE admin_none.c)
+  message(STATUS "The admin port is left out: libmicrohttpd-dev is missing")
+endif()
