@@ -133,9 +133,7 @@ static void subscribe(struct hub *h, const struct rondo_hub_question *q, enum ro
 static const struct rondo_topic *any_topic(const struct hub *h, uint64_t client,
                                            enum rondo_topic_kind kind) {
     const struct rondo_subscriber *s = rondo_pubsub_subscriber(&h->table, client);
-    for (size_t i = 0; s && i < s->n; i++)
-        if (s->topics[i]->kind == kind) return s->topics[i];
-    return NULL;
+    return s ? rondo_pubsub_first(s, kind) : NULL;
 }
 
 /* The name belongs to the topic, which may go with its last subscriber. */
@@ -237,10 +235,9 @@ static void handle(struct hub *h, const struct rondo_hub_question *q, struct ron
 
 static void count_topics(const struct hub *h, uint64_t client, struct rondo_hub_reply *reply) {
     const struct rondo_subscriber *s = rondo_pubsub_subscriber(&h->table, client);
-    for (size_t i = 0; s && i < s->n; i++) {
-        reply->channels += s->topics[i]->kind == RONDO_TOPIC_CHANNEL;
-        reply->patterns += s->topics[i]->kind == RONDO_TOPIC_PATTERN;
-    }
+    if (!s) return;
+    reply->channels = (uint32_t)s->n_of[RONDO_TOPIC_CHANNEL];
+    reply->patterns = (uint32_t)s->n_of[RONDO_TOPIC_PATTERN];
 }
 
 static void reply_fini(struct rondo_msg *m) {

@@ -83,6 +83,8 @@ static struct rondo_subscriber *new_subscriber(struct rondo_pubsub *ps, uint64_t
     if (!s) return NULL;
     s->id = id;
     s->link.hash = hash_id(ps, id);
+    rondo_list_init(&s->topics[RONDO_TOPIC_CHANNEL]);
+    rondo_list_init(&s->topics[RONDO_TOPIC_PATTERN]);
     insert(&ps->subscribers, &s->link);
     return s;
 }
@@ -99,6 +101,7 @@ static struct rondo_topic *new_topic(struct rondo_pubsub *ps, enum rondo_topic_k
     if (name.len) memcpy(t->name, name.data, name.len);
     t->link.hash = hash_topic(ps, kind, name);
     rondo_list_init(&t->pattern);
+    rondo_list_init(&t->subscribers);
     insert(&ps->topics, &t->link);
     if (kind == RONDO_TOPIC_PATTERN) {
         rondo_list_push_back(&ps->patterns, &t->pattern);
@@ -112,7 +115,6 @@ static void drop_topic_if_unused(struct rondo_pubsub *ps, struct rondo_topic *t)
     take_out(&ps->topics, &t->link);
     if (t->kind == RONDO_TOPIC_PATTERN) ps->n_patterns--;
     rondo_list_remove(&t->pattern);
-    rondo_free(t->subscribers);
     rondo_free(t);
 }
 
@@ -120,35 +122,61 @@ static void drop_subscriber_if_unused(struct rondo_pubsub *ps, struct rondo_subs
     if (s->n > 0) return;
     take_out(&ps->subscribers, &s->link);
     if (s->arg) ps->forget(s->arg);
-    rondo_free(s->topics);
     rondo_free(s);
 }
 
-/* Both lists are short or touched rarely, so that they are plain arrays. */
-static enum rondo_err grow(void *array, size_t n, size_t *cap) {
-    if (n < *cap) return RONDO_OK;
-    size_t bigger = *cap ? *cap * 2 : 2;
-    void **pointers;
-    memcpy(&pointers, array, sizeof pointers);
-    pointers = rondo_realloc(pointers, bigger * sizeof(void *));
-    if (!pointers) return RONDO_ERR_NOMEM;
-    memcpy(array, &pointers, sizeof pointers);
-    *cap = bigger;
+/* ---- who has what ----------------------------------------------------------------- */
+
+static uint64_t hash_pair(const struct rondo_pubsub *ps, const struct rondo_subscriber *s,
+                          const struct rondo_topic *t) {
+    const void *pair[] = {s, t};
+    return rondo_hash(pair, sizeof pair, ps->seed);
+}
+
+static struct rondo_subscription *find_subscription(const struct rondo_pubsub *ps,
+                                                    const struct rondo_subscriber *s,
+                                                    const struct rondo_topic *t) {
+    struct rondo_pubsub_link *l = first(&ps->subscriptions, hash_pair(ps, s, t));
+    for (; l; l = l->next) {
+        struct rondo_subscription *u = RONDO_CONTAINER_OF(l, struct rondo_subscription, link);
+        if (u->subscriber == s && u->topic == t) return u;
+    }
+    return NULL;
+}
+
+static enum rondo_err subscribe(struct rondo_pubsub *ps, struct rondo_subscriber *s,
+                                struct rondo_topic *t) {
+    if (reserve(&ps->subscriptions)) return RONDO_ERR_NOMEM;
+    struct rondo_subscription *u = rondo_zalloc(sizeof *u);
+    if (!u) return RONDO_ERR_NOMEM;
+    u->link.hash = hash_pair(ps, s, t);
+    u->subscriber = s;
+    u->topic = t;
+    insert(&ps->subscriptions, &u->link);
+    rondo_list_push_back(&s->topics[t->kind], &u->of_subscriber);
+    rondo_list_push_back(&t->subscribers, &u->of_topic);
+    s->n++;
+    s->n_of[t->kind]++;
+    t->n++;
     return RONDO_OK;
 }
 
-static bool has_topic(const struct rondo_subscriber *s, const struct rondo_topic *t) {
-    for (size_t i = 0; i < s->n; i++)
-        if (s->topics[i] == t) return true;
-    return false;
+/* The topic goes with its last subscriber; the subscriber is the caller's matter. */
+static void unsubscribe(struct rondo_pubsub *ps, struct rondo_subscription *u) {
+    take_out(&ps->subscriptions, &u->link);
+    rondo_list_remove(&u->of_subscriber);
+    rondo_list_remove(&u->of_topic);
+    u->subscriber->n--;
+    u->subscriber->n_of[u->topic->kind]--;
+    u->topic->n--;
+    drop_topic_if_unused(ps, u->topic);
+    rondo_free(u);
 }
 
-static void unlink_from_topic(struct rondo_topic *t, const struct rondo_subscriber *s) {
-    size_t i = 0;
-    while (t->subscribers[i] != s) i++;
-    memmove(&t->subscribers[i], &t->subscribers[i + 1],
-            (t->n - i - 1) * sizeof(struct rondo_subscriber *));
-    t->n--;
+static struct rondo_subscription *oldest(const struct rondo_subscriber *s,
+                                         enum rondo_topic_kind kind) {
+    if (rondo_list_is_empty(&s->topics[kind])) return NULL;
+    return RONDO_LIST_ENTRY(s->topics[kind].next, struct rondo_subscription, of_subscriber);
 }
 
 /* ---- the interface ---------------------------------------------------------------- */
@@ -167,7 +195,8 @@ void rondo_pubsub_fini(struct rondo_pubsub *ps) {
     }
     rondo_free(ps->subscribers.buckets);
     rondo_free(ps->topics.buckets);
-    ps->subscribers = ps->topics = (struct rondo_pubsub_table){0};
+    rondo_free(ps->subscriptions.buckets);
+    ps->subscribers = ps->topics = ps->subscriptions = (struct rondo_pubsub_table){0};
 }
 
 enum rondo_err rondo_pubsub_add(struct rondo_pubsub *ps, uint64_t id, void *arg, bool *took_arg,
@@ -175,19 +204,16 @@ enum rondo_err rondo_pubsub_add(struct rondo_pubsub *ps, uint64_t id, void *arg,
     *took_arg = false;
     struct rondo_subscriber *s = find_subscriber(ps, id);
     struct rondo_topic *t = find_topic(ps, kind, name);
-    if (s && t && has_topic(s, t)) return RONDO_OK;
+    if (s && t && find_subscription(ps, s, t)) return RONDO_OK;
     enum rondo_err err = RONDO_ERR_NOMEM;
     if (!s && !(s = new_subscriber(ps, id))) return err;
     if (!t && !(t = new_topic(ps, kind, name))) goto err_subscriber;
-    err = grow(&s->topics, s->n, &s->cap);
-    if (!err) err = grow(&t->subscribers, t->n, &t->cap);
+    err = subscribe(ps, s, t);
     if (err) goto err_topic;
     if (!s->arg) {
         s->arg = arg;
         *took_arg = true;
     }
-    s->topics[s->n++] = t;
-    t->subscribers[t->n++] = s;
     return RONDO_OK;
 
 err_topic:
@@ -201,13 +227,9 @@ bool rondo_pubsub_remove(struct rondo_pubsub *ps, uint64_t id, enum rondo_topic_
                          struct rondo_slice name) {
     struct rondo_subscriber *s = find_subscriber(ps, id);
     struct rondo_topic *t = find_topic(ps, kind, name);
-    if (!s || !t || !has_topic(s, t)) return false;
-    size_t i = 0;
-    while (s->topics[i] != t) i++;
-    memmove(&s->topics[i], &s->topics[i + 1], (s->n - i - 1) * sizeof(struct rondo_topic *));
-    s->n--;
-    unlink_from_topic(t, s);
-    drop_topic_if_unused(ps, t);
+    struct rondo_subscription *u = s && t ? find_subscription(ps, s, t) : NULL;
+    if (!u) return false;
+    unsubscribe(ps, u);
     drop_subscriber_if_unused(ps, s);
     return true;
 }
@@ -215,16 +237,19 @@ bool rondo_pubsub_remove(struct rondo_pubsub *ps, uint64_t id, enum rondo_topic_
 void rondo_pubsub_leave(struct rondo_pubsub *ps, uint64_t id) {
     struct rondo_subscriber *s = find_subscriber(ps, id);
     if (!s) return;
-    while (s->n > 0) {
-        struct rondo_topic *t = s->topics[--s->n];
-        unlink_from_topic(t, s);
-        drop_topic_if_unused(ps, t);
-    }
+    for (struct rondo_subscription *u; (u = oldest(s, RONDO_TOPIC_CHANNEL));) unsubscribe(ps, u);
+    for (struct rondo_subscription *u; (u = oldest(s, RONDO_TOPIC_PATTERN));) unsubscribe(ps, u);
     drop_subscriber_if_unused(ps, s);
 }
 
 const struct rondo_subscriber *rondo_pubsub_subscriber(const struct rondo_pubsub *ps, uint64_t id) {
     return find_subscriber(ps, id);
+}
+
+const struct rondo_topic *rondo_pubsub_first(const struct rondo_subscriber *s,
+                                             enum rondo_topic_kind kind) {
+    const struct rondo_subscription *u = oldest(s, kind);
+    return u ? u->topic : NULL;
 }
 
 size_t rondo_pubsub_count(const struct rondo_pubsub *ps, struct rondo_slice channel) {
@@ -233,7 +258,8 @@ size_t rondo_pubsub_count(const struct rondo_pubsub *ps, struct rondo_slice chan
 }
 
 static void call_all(const struct rondo_topic *t, rondo_pubsub_fn fn, void *arg) {
-    for (size_t i = 0; i < t->n; i++) fn(arg, t, t->subscribers[i]);
+    RONDO_LIST_FOREACH(&t->subscribers, node)
+    fn(arg, t, RONDO_LIST_ENTRY(node, struct rondo_subscription, of_topic)->subscriber);
 }
 
 void rondo_pubsub_match(const struct rondo_pubsub *ps, struct rondo_slice channel,

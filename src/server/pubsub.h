@@ -4,8 +4,8 @@
  *
  * A pure table: subscribers are numbers with a pointer of the caller's, topics are
  * channels (exact names) and patterns (Redis globs).  Finding the subscribers of a
- * channel costs one look-up and one match per pattern that anybody has.  One thread
- * at a time.
+ * channel costs one look-up and one match per pattern that anybody has; taking and
+ * leaving a topic costs the same however many there are.  One thread at a time.
  */
 #ifndef RONDO_SERVER_PUBSUB_H
 #define RONDO_SERVER_PUBSUB_H
@@ -29,23 +29,31 @@ struct rondo_subscriber {
     struct rondo_pubsub_link link;
     uint64_t id;
     void *arg;
-    struct rondo_topic **topics;
-    size_t n, cap;
+    struct rondo_list topics[2]; /* its subscriptions, by kind, in their order */
+    size_t n, n_of[2];           /* of both, by kind */
 };
 
 struct rondo_topic {
     struct rondo_pubsub_link link;
-    struct rondo_list pattern; /* on the list of all patterns, if it is one */
-    struct rondo_subscriber **subscribers;
-    size_t n, cap;
+    struct rondo_list pattern;     /* on the list of all patterns, if it is one */
+    struct rondo_list subscribers; /* its subscriptions, in their order */
+    size_t n;
     enum rondo_topic_kind kind;
     size_t len;
     char name[];
 };
 
+/* One subscriber of one topic. */
+struct rondo_subscription {
+    struct rondo_pubsub_link link;
+    struct rondo_subscriber *subscriber;
+    struct rondo_topic *topic;
+    struct rondo_list of_subscriber, of_topic; /* on the lists of both */
+};
+
 /* Made by rondo_pubsub_init. */
 struct rondo_pubsub {
-    struct rondo_pubsub_table topics, subscribers;
+    struct rondo_pubsub_table topics, subscribers, subscriptions;
     struct rondo_list patterns;
     size_t n_patterns;
     uint64_t seed;
@@ -72,6 +80,9 @@ void rondo_pubsub_leave(struct rondo_pubsub *ps, uint64_t id);
 
 /* NULL if it has no topic. */
 const struct rondo_subscriber *rondo_pubsub_subscriber(const struct rondo_pubsub *ps, uint64_t id);
+/* Its oldest topic of a kind; NULL if it has none. */
+const struct rondo_topic *rondo_pubsub_first(const struct rondo_subscriber *s,
+                                             enum rondo_topic_kind kind);
 /* Subscribers of exactly this channel. */
 size_t rondo_pubsub_count(const struct rondo_pubsub *ps, struct rondo_slice channel);
 

@@ -137,10 +137,45 @@ static void a_random_run_agrees_with_a_model(void **state) {
     rondo_pubsub_fini(&ps);
 }
 
+enum { MANY = 300000 };
+
+static struct rondo_slice name_of(size_t i, char room[16]) {
+    return rondo_slice_of(room, (size_t)snprintf(room, 16, "%zu", i));
+}
+
+/* The hub serves all connections: its time must not grow with the square of what
+ * one of them has.  This would be minutes. */
+static void very_many_topics_come_and_go(void **state) {
+    (void)state;
+    struct rondo_pubsub ps;
+    char room[16];
+    bool took;
+    rondo_pubsub_init(&ps, count_forgotten);
+    for (size_t i = 0; i < MANY; i++)
+        assert_int_equal(rondo_pubsub_add(&ps, 1, &forgotten, &took,
+                                          i % 2 ? RONDO_TOPIC_CHANNEL : RONDO_TOPIC_PATTERN,
+                                          name_of(i, room)),
+                         RONDO_OK);
+    for (size_t i = 0; i < MANY; i += 2)
+        assert_true(rondo_pubsub_remove(&ps, 1, RONDO_TOPIC_PATTERN, name_of(i, room)));
+    const struct rondo_subscriber *s = rondo_pubsub_subscriber(&ps, 1);
+    assert_int_equal(s->n, MANY / 2);
+    assert_null(rondo_pubsub_first(s, RONDO_TOPIC_PATTERN));
+    const struct rondo_topic *t = rondo_pubsub_first(s, RONDO_TOPIC_CHANNEL);
+    assert_true(rondo_slice_is(rondo_slice_of(t->name, t->len), "1"));
+    for (uint64_t id = 2; id < MANY; id++)
+        assert_int_equal(add(&ps, id, RONDO_TOPIC_CHANNEL, "1"), RONDO_OK);
+    for (uint64_t id = MANY; id-- > 1;) rondo_pubsub_leave(&ps, id);
+    assert_int_equal(ps.topics.n, 0);
+    assert_int_equal(ps.subscriptions.n, 0);
+    rondo_pubsub_fini(&ps);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(channels_and_patterns_match),
         cmocka_unit_test(subscribing_twice_is_once),
+        cmocka_unit_test(very_many_topics_come_and_go),
         cmocka_unit_test(who_leaves_is_gone_everywhere),
         cmocka_unit_test(a_failed_allocation_changes_nothing),
         cmocka_unit_test(a_random_run_agrees_with_a_model),
