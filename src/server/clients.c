@@ -26,6 +26,15 @@ void rondo_clients_fini(struct rondo_clients *c) {
 }
 
 /* The count is written under mu only: no partner but readers who want a number. */
+/* Partners: each other, on any worker. */
+uint32_t rondo_clients_max(const struct rondo_clients *c) {
+    return rondo_load_relaxed(&c->max);
+}
+
+void rondo_clients_set_max(struct rondo_clients *c, uint32_t max) {
+    rondo_store_relaxed(&c->max, max);
+}
+
 uint32_t rondo_clients_count(const struct rondo_clients *c) {
     return rondo_load_relaxed(&c->count);
 }
@@ -36,7 +45,7 @@ enum rondo_err rondo_clients_new(struct rondo_clients *c, struct rondo_client **
     rondo_list_init(&client->node);
 
     rondo_mutex_lock(&c->mu);
-    bool is_full = c->count >= c->max;
+    bool is_full = c->count >= rondo_clients_max(c);
     if (!is_full) {
         client->id = c->next_id++;
         rondo_count_up(&c->count, 1); /* read by rondo_clients_count */

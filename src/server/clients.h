@@ -55,7 +55,7 @@ struct rondo_clients {
     struct rondo_list list; /* guarded by mu */
     uint64_t next_id;       /* guarded by mu */
     uint32_t count;         /* written under mu, read anywhere: atomic, relaxed */
-    uint32_t max;           /* const */
+    uint32_t max;           /* atomic, relaxed: set by CONFIG SET, read by all */
 };
 
 void rondo_clients_init(struct rondo_clients *c, uint32_t max);
@@ -75,6 +75,10 @@ void rondo_clients_leave(struct rondo_clients *c, struct rondo_client *client);
 void rondo_clients_free(struct rondo_clients *c, struct rondo_client *client);
 
 uint32_t rondo_clients_count(const struct rondo_clients *c);
+
+/* How many may be connected; who is connected stays. */
+uint32_t rondo_clients_max(const struct rondo_clients *c);
+void rondo_clients_set_max(struct rondo_clients *c, uint32_t max);
 
 /* Sets (or, empty, clears) a text of one's own client.  Errors: NOMEM. */
 RONDO_NODISCARD enum rondo_err rondo_clients_set_text(struct rondo_clients *c,

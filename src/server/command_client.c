@@ -303,9 +303,7 @@ static enum rondo_run run_help(struct rondo_cmd *call) {
         "HELP",
         "    Print this help.",
     };
-    rondo_resp_write_array(&call->w, RONDO_COUNT_OF(lines));
-    for (size_t i = 0; i < RONDO_COUNT_OF(lines); i++) rondo_resp_write_simple(&call->w, lines[i]);
-    return RONDO_RUN_DONE;
+    return rondo_cmd_help(call, lines, RONDO_COUNT_OF(lines));
 }
 
 #define CLIENT(name, arity, flags, since, summary, run)                                            \

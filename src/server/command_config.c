@@ -3,6 +3,7 @@
 #include "server/glob.h"
 #include "server/session.h"
 #include <inttypes.h>
+#include <strings.h>
 
 enum { VALUE_MAX = 64 };
 
@@ -19,7 +20,7 @@ static void get_io_threads(const struct rondo_service *s, char *out) {
     put_number(out, s->n_workers);
 }
 static void get_maxclients(const struct rondo_service *s, char *out) {
-    put_number(out, s->clients.max);
+    put_number(out, rondo_clients_max(&s->clients));
 }
 static void get_maxmemory(const struct rondo_service *s, char *out) {
     put_number(out, s->config->memory_bytes);
@@ -34,30 +35,39 @@ static void get_input(const struct rondo_service *s, char *out) {
     put_number(out, s->limits.input);
 }
 static void get_timeout(const struct rondo_service *s, char *out) {
-    put_number(out, s->limits.idle_ns / RONDO_SEC);
+    put_number(out, rondo_service_idle_ns(s) / RONDO_SEC);
+}
+
+static void set_maxclients(struct rondo_service *s, uint64_t n) {
+    rondo_clients_set_max(&s->clients, (uint32_t)n);
+}
+static void set_timeout(struct rondo_service *s, uint64_t n) {
+    rondo_store_relaxed(&s->limits.idle_ns, n * RONDO_SEC); /* partner: rondo_service_idle_ns */
 }
 
 static const struct setting {
     const char *name;
     const char *value; /* NULL: get */
     value_fn get;
+    void (*set)(struct rondo_service *s, uint64_t n); /* NULL: cannot change */
+    int64_t least;
 } settings[] = {
-    {"appendonly", "no", NULL},
-    {"bind", NULL, get_bind},
-    {"client-query-buffer-limit", NULL, get_input},
-    {"cluster-enabled", "no", NULL},
-    {"databases", "16", NULL},
-    {"io-threads", NULL, get_io_threads},
-    {"maxclients", NULL, get_maxclients},
-    {"maxmemory", NULL, get_maxmemory},
-    {"maxmemory-policy", "allkeys-lfu", NULL},
-    {"notify-keyspace-events", "", NULL},
-    {"port", NULL, get_port},
-    {"proto-max-bulk-len", NULL, get_argument},
-    {"replica-read-only", "yes", NULL},
-    {"save", "", NULL},
-    {"slave-read-only", "yes", NULL},
-    {"timeout", NULL, get_timeout},
+    {"appendonly", "no", NULL, NULL, 0},
+    {"bind", NULL, get_bind, NULL, 0},
+    {"client-query-buffer-limit", NULL, get_input, NULL, 0},
+    {"cluster-enabled", "no", NULL, NULL, 0},
+    {"databases", "16", NULL, NULL, 0},
+    {"io-threads", NULL, get_io_threads, NULL, 0},
+    {"maxclients", NULL, get_maxclients, set_maxclients, 1},
+    {"maxmemory", NULL, get_maxmemory, NULL, 0},
+    {"maxmemory-policy", "allkeys-lfu", NULL, NULL, 0},
+    {"notify-keyspace-events", "", NULL, NULL, 0},
+    {"port", NULL, get_port, NULL, 0},
+    {"proto-max-bulk-len", NULL, get_argument, NULL, 0},
+    {"replica-read-only", "yes", NULL, NULL, 0},
+    {"save", "", NULL, NULL, 0},
+    {"slave-read-only", "yes", NULL, NULL, 0},
+    {"timeout", NULL, get_timeout, set_timeout, 0},
 };
 
 /* The name as it was asked for, or as it is if a pattern matches it; data NULL: it
@@ -88,26 +98,70 @@ static enum rondo_run run_get(struct rondo_cmd *call) {
     return RONDO_RUN_DONE;
 }
 
-static bool is_setting(const struct rondo_cmd *call, size_t arg) {
+static const struct setting *setting_at(const struct rondo_cmd *call, size_t arg) {
     for (size_t i = 0; i < RONDO_COUNT_OF(settings); i++)
-        if (rondo_cmd_is(call, arg, settings[i].name)) return true;
+        if (rondo_cmd_is(call, arg, settings[i].name)) return &settings[i];
+    return NULL;
+}
+
+enum { IN_ORDER = 0, UNKNOWN, IMMUTABLE, NO_NUMBER, TWICE, OUT_OF_RANGE };
+
+static enum rondo_run refuse(struct rondo_cmd *call, size_t arg, int why) {
+    static const char *const reasons[] = {[IMMUTABLE] = "can't set immutable config",
+                                          [NO_NUMBER] =
+                                              "argument couldn't be parsed into an integer",
+                                          [TWICE] = "duplicate parameter"};
+    const struct setting *setting = setting_at(call, arg);
+    int len = call->argv[arg].len < 64 ? (int)call->argv[arg].len : 64;
+    const char *name = call->argv[arg].data;
+    if (!setting)
+        return rondo_cmd_error(
+            call, "ERR Unknown option or number of arguments for CONFIG SET - '%.*s'", len, name);
+    char range[80];
+    (void)snprintf(range, sizeof range, "argument must be between %lld and %d inclusive",
+                   (long long)setting->least, INT32_MAX);
+    return rondo_cmd_error(call, "ERR CONFIG SET failed (possibly related to argument '%.*s') - %s",
+                           len, name, why == OUT_OF_RANGE ? range : reasons[why]);
+}
+
+static bool is_twice(const struct rondo_cmd *call, size_t arg) {
+    for (size_t i = 2; i < arg; i += 2)
+        if (call->argv[i].len == call->argv[arg].len &&
+            strncasecmp(call->argv[i].data, call->argv[arg].data, call->argv[arg].len) == 0)
+            return true;
     return false;
 }
 
-/* What is set stands in the file; nothing changes while the server runs. */
+/* A setting that cannot change may be set to what it is. */
+static int check(const struct rondo_cmd *call, size_t arg) {
+    const struct setting *setting = setting_at(call, arg);
+    int64_t n;
+    char value[VALUE_MAX];
+    if (!setting) return UNKNOWN;
+    if (is_twice(call, arg)) return TWICE;
+    if (setting->set) {
+        if (!rondo_slice_to_int(call->argv[arg + 1], &n)) return NO_NUMBER;
+        return n < setting->least || n > INT32_MAX ? OUT_OF_RANGE : IN_ORDER;
+    }
+    if (!setting->value) setting->get(call->session->service, value);
+    bool is_same = rondo_slice_is(call->argv[arg + 1], setting->value ? setting->value : value);
+    return is_same ? IN_ORDER : IMMUTABLE;
+}
+
+/* All or nothing. */
 static enum rondo_run run_set(struct rondo_cmd *call) {
     if (call->argc % 2 != 0) return rondo_cmd_arity_error(call);
-    size_t arg = 2;
-    while (arg + 2 < call->argc && is_setting(call, arg)) arg += 2;
-    int len = call->argv[arg].len < 64 ? (int)call->argv[arg].len : 64;
-    if (!is_setting(call, arg))
-        return rondo_cmd_error(call,
-                               "ERR Unknown option or number of arguments for CONFIG SET - '%.*s'",
-                               len, (const char *)call->argv[arg].data);
-    return rondo_cmd_error(call,
-                           "ERR CONFIG SET failed (possibly related to argument '%.*s') - can't "
-                           "set immutable config",
-                           len, (const char *)call->argv[arg].data);
+    for (size_t i = 2; i < call->argc; i += 2) {
+        int why = check(call, i);
+        if (why) return refuse(call, i, why);
+    }
+    for (size_t i = 2; i < call->argc; i += 2) {
+        const struct setting *setting = setting_at(call, i);
+        int64_t n = 0;
+        if (!setting || !setting->set || !rondo_slice_to_int(call->argv[i + 1], &n)) continue;
+        setting->set(call->session->service, (uint64_t)n);
+    }
+    return rondo_cmd_ok(call);
 }
 
 static enum rondo_run run_resetstat(struct rondo_cmd *call) {

@@ -211,8 +211,11 @@ static enum rondo_run run_copy(struct rondo_cmd *call) {
         if (rondo_cmd_is(call, i, "REPLACE")) {
             m.only_new = false;
         } else if (rondo_cmd_is(call, i, "DB") && i + 1 < call->argc) {
-            if (!rondo_slice_to_int(call->argv[++i], &db) || db < INT32_MIN || db > INT32_MAX)
+            if (!rondo_slice_to_int(call->argv[++i], &db))
                 return rondo_cmd_error(call, "ERR value is not an integer or out of range");
+            if (db < INT32_MIN || db > INT32_MAX)
+                return rondo_cmd_error(call, "ERR value is out of range, value must between "
+                                             "-2147483648 and 2147483647");
             if (db < 0 || db >= RONDO_SESSION_DATABASES)
                 return rondo_cmd_error(call, "ERR DB index is out of range");
             keys[1].space = (unsigned)db;

@@ -84,6 +84,22 @@ static enum rondo_run run_numpat(struct rondo_cmd *call) {
     return ask(call, RONDO_HUB_NUMPAT, 2);
 }
 
+static enum rondo_run run_help(struct rondo_cmd *call) {
+    static const char *const lines[] = {
+        "PUBSUB <subcommand> [<arg> [value] [opt] ...]. Subcommands are:",
+        "CHANNELS [<pattern>]",
+        "    Return the currently active channels matching a <pattern> (default: '*').",
+        "NUMPAT",
+        "    Return number of subscriptions to patterns.",
+        "NUMSUB [<channel> ...]",
+        "    Return the number of subscribers for the specified channels, excluding",
+        "    pattern subscriptions(default: no channels).",
+        "HELP",
+        "    Print this help.",
+    };
+    return rondo_cmd_help(call, lines, RONDO_COUNT_OF(lines));
+}
+
 #define PUBSUB(name, arity, flags, since, summary, run)                                            \
     { name, arity, RONDO_COMMAND_ASKS | (flags), {0, 0, 0}, "pubsub", since, summary, run, NULL }
 
@@ -96,6 +112,15 @@ static const struct rondo_command pubsub_table[] = {
            run_numsub),
     PUBSUB("pubsub|numpat", 2, 0, "2.8.0", "Get the count of unique patterns pattern subscriptions",
            run_numpat),
+    {"pubsub|help",
+     2,
+     0,
+     {0, 0, 0},
+     "pubsub",
+     "6.2.0",
+     "Show helpful text about the different subcommands",
+     run_help,
+     NULL},
 };
 static const struct rondo_command_family pubsub_subs = {pubsub_table, RONDO_COUNT_OF(pubsub_table)};
 

@@ -5,10 +5,10 @@
 #include <strings.h>
 
 static const struct rondo_command_family *const families[] = {
-    &rondo_commands_string, &rondo_commands_update, &rondo_commands_key,
-    &rondo_commands_expire, &rondo_commands_scan,   &rondo_commands_move,
-    &rondo_commands_multi,  &rondo_commands_pubsub, &rondo_commands_connection,
-    &rondo_commands_server, &rondo_commands_rondo};
+    &rondo_commands_string,     &rondo_commands_update, &rondo_commands_key,
+    &rondo_commands_expire,     &rondo_commands_scan,   &rondo_commands_move,
+    &rondo_commands_multi,      &rondo_commands_object, &rondo_commands_pubsub,
+    &rondo_commands_connection, &rondo_commands_server, &rondo_commands_rondo};
 
 const struct rondo_command *rondo_commands_at(size_t i) {
     for (size_t f = 0; f < RONDO_COUNT_OF(families); f++) {

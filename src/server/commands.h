@@ -93,8 +93,8 @@ size_t rondo_command_key_range(const struct rondo_command *command, size_t argc,
 
 extern const struct rondo_command_family rondo_commands_string, rondo_commands_update,
     rondo_commands_key, rondo_commands_expire, rondo_commands_scan, rondo_commands_move,
-    rondo_commands_multi, rondo_commands_connection, rondo_commands_server, rondo_commands_pubsub,
-    rondo_commands_rondo;
+    rondo_commands_multi, rondo_commands_object, rondo_commands_connection, rondo_commands_server,
+    rondo_commands_pubsub, rondo_commands_rondo;
 /* SET key value GET: answers the old value. */
 struct rondo_write;
 enum rondo_run rondo_command_set_get(struct rondo_cmd *call, const struct rondo_write *write);

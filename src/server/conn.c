@@ -313,7 +313,7 @@ enum rondo_conn_next rondo_conn_shut(struct rondo_conn *c, uint64_t now_ns) {
 }
 
 enum rondo_conn_next rondo_conn_idle(struct rondo_conn *c, uint64_t now_ns) {
-    uint64_t limit = c->session.service->limits.idle_ns;
+    uint64_t limit = rondo_service_idle_ns(c->session.service);
     bool is_waiting = rondo_slots_count(&c->session.slots) > 0;
     uint64_t last = rondo_load_relaxed(&c->session.client->last_ns); /* our own store */
     if (limit == 0 || is_waiting || now_ns < rondo_deadline(last, limit)) return RONDO_CONN_WAIT;

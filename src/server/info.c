@@ -63,7 +63,7 @@ static void write_server(struct info *i) {
 
 static void write_clients(struct info *i) {
     number(i, "connected_clients", rondo_clients_count(&i->s->clients));
-    number(i, "maxclients", i->s->clients.max);
+    number(i, "maxclients", rondo_clients_max(&i->s->clients));
     line(i, "blocked_clients:0");
 }
 

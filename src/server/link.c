@@ -64,7 +64,7 @@ static void end(struct link *l, rondo_actor *self) {
 }
 
 static void start(struct link *l, rondo_actor *self) {
-    uint64_t idle_ns = l->service->limits.idle_ns;
+    uint64_t idle_ns = rondo_service_idle_ns(l->service);
     if (rondo_load_acquire(&l->service->is_stopping)) { /* partner: close_clients */
         end(l, self);
         return;

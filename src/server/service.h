@@ -59,7 +59,7 @@ struct rondo_service_limits {
     size_t output_push; /* the same for messages of channels [32 MiB] */
     size_t input;       /* bytes of one command before it is complete [1 GiB] */
     size_t argument;    /* bytes of one argument [512 MiB] */
-    uint64_t idle_ns;   /* without a command [off] */
+    uint64_t idle_ns;   /* without a command [off]; atomic, relaxed: CONFIG SET changes it */
 };
 
 struct rondo_service {
@@ -95,6 +95,11 @@ void rondo_service_fini(struct rondo_service *s);
 /* Sums over all workers since the last reset. Any thread. */
 void rondo_service_sum(struct rondo_service *s, struct rondo_service_counts *out);
 void rondo_service_reset_counts(struct rondo_service *s);
+
+/* How long a connection may be idle, 0: for ever.  Partner: CONFIG SET. */
+static inline uint64_t rondo_service_idle_ns(const struct rondo_service *s) {
+    return rondo_load_relaxed(&s->limits.idle_ns);
+}
 
 /* The config's entry of a cache, NULL for the default cache. */
 const struct rondo_config_cache *rondo_service_cache_config(const struct rondo_service *s,

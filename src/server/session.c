@@ -472,6 +472,12 @@ enum rondo_run rondo_cmd_ok(struct rondo_cmd *call) {
     return RONDO_RUN_DONE;
 }
 
+enum rondo_run rondo_cmd_help(struct rondo_cmd *call, const char *const *lines, size_t n) {
+    rondo_resp_write_array(&call->w, n);
+    for (size_t i = 0; i < n; i++) rondo_resp_write_simple(&call->w, lines[i]);
+    return RONDO_RUN_DONE;
+}
+
 enum rondo_run rondo_cmd_arity_error(struct rondo_cmd *call) {
     return rondo_cmd_error(call, "ERR wrong number of arguments for '%s' command",
                            call->command->name);

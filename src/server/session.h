@@ -168,6 +168,8 @@ enum rondo_run rondo_cmd_answers(struct rondo_cmd *call, rondo_finish_fn finish,
 /* Writes an error reply and returns DONE. */
 enum rondo_run rondo_cmd_error(struct rondo_cmd *call, const char *fmt, ...) RONDO_PRINTF(2, 3);
 enum rondo_run rondo_cmd_ok(struct rondo_cmd *call);
+/* An array of lines. */
+enum rondo_run rondo_cmd_help(struct rondo_cmd *call, const char *const *lines, size_t n);
 enum rondo_run rondo_cmd_arity_error(struct rondo_cmd *call);
 enum rondo_run rondo_cmd_syntax_error(struct rondo_cmd *call);
 

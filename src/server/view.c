@@ -116,14 +116,23 @@ size_t rondo_view_get_many(struct rondo_view *v, rondo_cache *cache, const struc
     return 0;
 }
 
+enum rondo_outcome rondo_view_peek(struct rondo_view *v, rondo_cache *cache,
+                                   const struct rondo_key *key, const struct rondo_read *read,
+                                   struct rondo_answer *answer) {
+    if (!v) return answer->outcome = rondo_cache_peek(cache, key, read, answer);
+    struct rondo_slice value = {NULL, 0};
+    *answer =
+        (struct rondo_answer){.outcome = rondo_txn_get(v->txn, rondo_view_find(v, key), &value)};
+    answer->value = (struct rondo_value){.data = value.data, .len = value.len};
+    return answer->outcome;
+}
+
 bool rondo_view_has(struct rondo_view *v, rondo_cache *cache, const struct rondo_key *key,
                     uint64_t now_ns) {
-    struct rondo_slice value;
-    if (v) return rondo_txn_get(v->txn, rondo_view_find(v, key), &value) == RONDO_VALUE;
     char scratch[1024];
     struct rondo_read read = {.now_ns = now_ns, .scratch = scratch, .scratch_size = sizeof scratch};
     struct rondo_answer answer = {0};
-    bool yes = rondo_cache_peek(cache, key, &read, &answer) == RONDO_VALUE;
+    bool yes = rondo_view_peek(v, cache, key, &read, &answer) == RONDO_VALUE;
     rondo_answer_release(&answer);
     return yes;
 }

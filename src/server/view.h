@@ -54,6 +54,10 @@ enum rondo_outcome rondo_view_get(struct rondo_view *v, rondo_cache *cache,
                                   struct rondo_answer *answer);
 size_t rondo_view_get_many(struct rondo_view *v, rondo_cache *cache, const struct rondo_key *keys,
                            size_t n, const struct rondo_read *read, struct rondo_answer *answers);
+/* Of rondo_cache_peek. */
+enum rondo_outcome rondo_view_peek(struct rondo_view *v, rondo_cache *cache,
+                                   const struct rondo_key *key, const struct rondo_read *read,
+                                   struct rondo_answer *answer);
 /* Is there a value in memory? */
 bool rondo_view_has(struct rondo_view *v, rondo_cache *cache, const struct rondo_key *key,
                     uint64_t now_ns);
