@@ -24,11 +24,24 @@ static const struct rondo_answer *first_failed(const struct rondo_op *op) {
     return NULL;
 }
 
+/* One key may be asked for a million times: what its values come to is known before
+ * any of it is written.  op->a: the most. */
+static bool is_too_much(const struct rondo_op *op) {
+    size_t n = 0;
+    for (uint32_t i = 0; i < op->n; i++)
+        if (!rondo_size_add(n, op->answers[i].value.len, &n)) return true;
+    return n > (uint64_t)op->a;
+}
+
 /* Redis has no clear error inside an array, so that one failed key fails all. */
 static void finish_values(struct rondo_op *op, struct rondo_resp_writer *w) {
     const struct rondo_answer *failed = first_failed(op);
     if (failed) {
         rondo_write_failed(w, failed);
+        return;
+    }
+    if (is_too_much(op)) {
+        rondo_resp_write_error(w, "ERR the values are too large to be answered together");
         return;
     }
     rondo_resp_write_array(w, op->n);
@@ -223,6 +236,7 @@ static size_t ask_cache(struct rondo_cmd *call, struct many *m, size_t from, siz
 static enum rondo_run run_mget(struct rondo_cmd *call) {
     size_t n = call->argc - 1, waiting = 0;
     struct many m;
+    call->op->a = (int64_t)call->session->service->limits.output_hard;
     if (!rondo_cmd_reserve(call, n) || !many_init(call, &m, n)) return RONDO_RUN_DONE;
     if (!route_all(call, m.caches, 1)) {
         many_fini(&m);

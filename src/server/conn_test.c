@@ -256,6 +256,20 @@ static void too_much_output_closes(void **state) {
     test_end(&t);
 }
 
+static void values_too_large_together_are_refused(void **state) {
+    (void)state;
+    struct rondo_service_limits limits = {.output_hard = 100};
+    struct test_server t;
+    test_begin(&t, 1, &limits);
+    test_says(&t, "SET a 0123456789012345678901234567890123456789\nMGET a a\nMGET a a a\nGET a\n");
+    test_readable(&t);
+    assert_sent(&t, "+OK\n*2\n$40\n0123456789012345678901234567890123456789\n"
+                    "$40\n0123456789012345678901234567890123456789\n"
+                    "-ERR the values are too large to be answered together\n"
+                    "$40\n0123456789012345678901234567890123456789\n");
+    test_end(&t);
+}
+
 /* Who listens and does not read: many of them would fill the memory. */
 static void too_many_messages_close(void **state) {
     (void)state;
@@ -396,6 +410,7 @@ int main(void) {
         cmocka_unit_test(slots_are_bounded),
         cmocka_unit_test(output_is_bounded),
         cmocka_unit_test(too_much_output_closes),
+        cmocka_unit_test(values_too_large_together_are_refused),
         cmocka_unit_test(too_many_messages_close),
         cmocka_unit_test(too_large_a_command_closes),
         cmocka_unit_test(one_busy_connection_lets_others_have_their_turn),
