@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* rondo serve - from arguments to a configuration, then to the server. */
 #include "base/buf.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "cli/args.h"
 #include "cli/cli.h"
+#include "cli/logger.h"
 #include "config/config.h"
 #include "server/server.h"
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 struct serve {
+    struct rondo_logger *logger;
     const char *file, *listen, *port_file;
     struct rondo_threads workers;
     uint64_t ready_fd, drain_ns, idle_ns;
@@ -21,12 +22,6 @@ struct serve {
 static void print_mistake(void *arg, const char *line) {
     (void)arg;
     fprintf(stderr, "rondo: %s\n", line);
-}
-
-static void print_log(void *arg, enum rondo_log_level level, const char *line) {
-    static const char *const names[] = {"error", "warning", "info", "debug"};
-    (void)arg;
-    fprintf(stderr, "rondo: %s: %s\n", names[level], line);
 }
 
 /* ---- telling the port ------------------------------------------------------------- */
@@ -92,6 +87,7 @@ static int run(struct serve *s, const struct rondo_config_address *listen, int n
         fprintf(stderr, "rondo: %s\n", rondo_err_text(err));
         return RONDO_EXIT_FAILED;
     }
+    rondo_logger_set(s->logger, config->log_level, config->log_json);
     if (listen->is_set) config->listen = *listen;
     if (s->has_workers) config->workers = s->workers;
     struct rondo_server_options options = {
@@ -116,7 +112,8 @@ static int check_usage(const struct rondo_args *args, const struct serve *s, int
 }
 
 int rondo_cli_serve(int argc, char **argv) {
-    struct serve s = {0};
+    static struct rondo_logger logger; /* as long as the threads that log */
+    struct serve s = {.logger = &logger};
     struct rondo_config_address listen = {0};
     const struct rondo_arg options[] = {
         {.name = "config",
@@ -182,6 +179,6 @@ int rondo_cli_serve(int argc, char **argv) {
         break;
     }
     if (check_usage(&args, &s, argc - first, &listen)) return RONDO_EXIT_USAGE;
-    rondo_log_set(print_log, NULL, RONDO_LOG_INFO);
+    rondo_logger_start(&logger);
     return run(&s, &listen, argc - first, argv + first);
 }

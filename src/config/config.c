@@ -21,6 +21,7 @@ static enum rondo_err config_new(const char *path, const char *base_dir,
     c->listen = (struct rondo_config_address){
         .is_set = true, .is_loopback = true, .port = DEFAULT_PORT, .host = "127.0.0.1"};
     c->max_connections = DEFAULT_CONNECTIONS;
+    c->log_level = RONDO_LOG_INFO;
     c->path = rondo_strdup(path);
     if (base_dir) c->base_dir = rondo_strdup(base_dir);
     if (!c->path || (base_dir && !c->base_dir)) {

@@ -39,6 +39,8 @@ struct rondo_config {
     char *password;                     /* NULL: none */
     bool insecure;                      /* serve beyond loopback without a password */
     bool refuse_unmatched;              /* `unmatched: refuse` */
+    enum rondo_log_level log_level;     /* the most that is written [info] */
+    bool log_json;                      /* `log_format: json` */
 
     struct rondo_config_cache *caches; /* in the file's order */
     size_t n_caches;

@@ -128,6 +128,28 @@ static const char *read_writes(const char *text, void *at) {
     return "memory, through or refuse";
 }
 
+static const char *read_log_level(const char *text, void *at) {
+    static const char *const words[] = {
+        [RONDO_LOG_ERROR] = "error",
+        [RONDO_LOG_WARN] = "warning",
+        [RONDO_LOG_INFO] = "info",
+        [RONDO_LOG_DEBUG] = "debug",
+    };
+    for (unsigned i = 0; i < RONDO_COUNT_OF(words); i++) {
+        if (strcmp(text, words[i]) != 0) continue;
+        *(enum rondo_log_level *)at = (enum rondo_log_level)i;
+        return NULL;
+    }
+    return "error, warning, info or debug";
+}
+
+static const char *read_log_format(const char *text, void *at) {
+    bool is_json = strcmp(text, "json") == 0;
+    if (!is_json && strcmp(text, "text") != 0) return "text or json";
+    *(bool *)at = is_json;
+    return NULL;
+}
+
 static const char *read_unmatched(const char *text, void *at) {
     bool refuse = strcmp(text, "refuse") == 0;
     if (!refuse && strcmp(text, "keep") != 0) return "keep or refuse";
@@ -161,7 +183,7 @@ static const struct rondo_config_option table[] = {
     ROW("listen", read_address, SERVER(listen), "address:port", "127.0.0.1:6380",
         "where Redis clients connect"),
     ROW("admin", read_address, SERVER(admin), "address:port", "off",
-        "where metrics, health and console are served over HTTP"),
+        "where metrics and health are served over HTTP"),
     ROW("workers", read_workers, SERVER(workers), "auto or 1 to 1024", "auto: one a core",
         "threads that serve connections"),
     ROW("memory", read_memory, SERVER(memory_bytes), "a size, at least 1mb",
@@ -176,6 +198,10 @@ static const struct rondo_config_option table[] = {
         "serve beyond loopback without a password"),
     ROW("unmatched", read_unmatched, SERVER(refuse_unmatched), "keep or refuse", "keep",
         "keys that no cache claims: kept in memory without a source, or an error"),
+    ROW("log_level", read_log_level, SERVER(log_level), "error, warning, info or debug", "info",
+        "the least important lines that are logged"),
+    ROW("log_format", read_log_format, SERVER(log_json), "text or json", "text",
+        "lines for people or for what collects logs"),
     ROW("caches", NULL, SERVER(caches), "a map of names", "none", "the caches, by name"),
 
     ROW("keys", NULL, CACHE(pattern), "a pattern such as \"user:{id}\"", "required",
