@@ -36,6 +36,8 @@ class Maker:
         """`known`: the names that the server under test has."""
         self.random, self.n_times = random, 0
         self.table = [name for name in COMMANDS if name.split("|")[0] in known]
+        self.inside = [n for n in self.table
+                       if n not in NOT_INSIDE and not n.startswith("CLUSTER")]
         self.weights = [WEIGHTS.get(name, 1) for name in self.table]
 
     def pick(self, *choices):
@@ -143,7 +145,8 @@ class Maker:
             return self.unknown()
         name = (self.random.choice([n for n in names if n in self.table]) if names else
                 self.random.choices(self.table, self.weights)[0])
-        return self.spoil([w.encode() for w in name.split("|")] + COMMANDS[name](self))
+        args = [w.encode() for w in name.split("|")] + COMMANDS[name](self)
+        return args if name == "HELLO" else self.spoil(args)
 
     def unknown(self):
         name = self.pick(b"NOSUCH", b"GETT", b"", b"bad\r\nname", b"N" * 200, b"it's", b"\0\xff")
@@ -292,6 +295,10 @@ COMMANDS = {
     "DISCARD": nothing,
     "EXEC": nothing,
 }
+# Of blocks: what ends them, or would change what their replies are.
+# And those that are refused inside, or queued by another rule (docs/differences.md).
+NOT_INSIDE = {"EXEC", "DISCARD", "CLIENT|REPLY", "HELLO", "COMMAND", "DBSIZE", "FLUSHDB",
+              "FLUSHALL", "INFO", "KEYS", "SCAN", "RANDOMKEY", "MEMORY|STATS"}
 SPECIAL = {"SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE", "QUIT", "RESET", "MULTI",
            "WATCH"}
 STRINGS = ["GET", "SET", "INCR", "APPEND", "DEL", "MGET", "MSET", "TYPE", "EXPIRE", "GETDEL",
@@ -306,12 +313,26 @@ WEIGHTS = {"SET": 14, "GET": 6, "GETEX": 5, "EXPIRE": 5, "PEXPIRE": 4, "EXPIREAT
 def multi(m):
     """Steps of a transaction on connection 0, with another's writes in between."""
     steps = []
-    if m.chance(0.5):
-        steps.append((0, [m.spoil([b"WATCH", *m.keys(2)])]))
-    if m.chance(0.5):
-        steps.append((1, [m.command(["SET", "DEL", "GET", "EXPIRE", "FLUSHDB", "INCR", "PERSIST"])
-                          for _ in range(m.random.randint(1, 2))]))
-    body = [[b"MULTI"]] + [m.command(STRINGS) for _ in range(m.random.randint(0, 5))]
+    watched = m.keys(2)
+    flush = m.chance(0.2)
+    if flush:  # of keys that are there: see docs/differences.md
+        steps.append((0, [[b"SELECT", b"0"]]))
+        steps.append((1, [[b"SELECT", b"0"]] + [[b"SET", key, m.value()] for key in watched]))
+    if m.chance(0.6):
+        steps.append((0, [[b"WATCH", *watched] if flush else m.spoil([b"WATCH", *watched])]))
+        if m.chance(0.3):
+            steps.append((0, [m.command(["SET", "DEL", "GET"]), [b"SELECT", m.pick(b"0", b"1")]]))
+    if m.chance(0.6):
+        change = m.pick([b"SET", watched[0], m.value()], [b"DEL", watched[0]], [b"PERSIST", b"a"],
+                        [b"GET", watched[0]], [b"EXPIRE", watched[0], b"1000"],
+                        [b"EXPIREAT", watched[0], b"1"], [b"APPEND", watched[0], b""],
+                        [b"GETEX", watched[0]], [b"TOUCH", watched[0]],
+                        [b"SETRANGE", watched[0], b"0", b""], [b"COPY", b"a", watched[0]],
+                        [b"RENAME", watched[0], b"b"], [b"SET", watched[0], b"x", b"XX"],
+                        m.command(["SET", "DEL", "INCR", "MSET"]))
+        steps.append((1, [m.pick([b"FLUSHALL"], [b"FLUSHDB"]) if flush else change]))
+    inside = STRINGS if m.chance(0.5) else m.inside
+    body = [[b"MULTI"]] + [m.command(inside) for _ in range(m.random.randint(0, 6))]
     if m.chance(0.1):
         body.insert(m.random.randint(1, len(body)),
                     m.pick([b"MULTI"], [b"WATCH", b"a"], [b"NOSUCH"], [b"GET"], [b"UNWATCH"],

@@ -133,6 +133,30 @@ HANDSHAKES = {
 }
 
 
+# What clients of newer servers send too: Redis 7.0.15 does not know it, so there is
+# nothing to compare it with but what those servers say. Each with its whole reply.
+NEWER = [
+    ([b"CLIENT", b"SETINFO", b"LIB-NAME", b"a b"],
+     b"-ERR lib-name cannot contain spaces, newlines or special characters.\r\n"),
+    ([b"CLIENT", b"SETINFO", b"lib-ver", b"1.0\n"],
+     b"-ERR lib-ver cannot contain spaces, newlines or special characters.\r\n"),
+    ([b"CLIENT", b"SETINFO", b"LIB-VER", b""], b"+OK\r\n"),
+    ([b"CLIENT", b"SETINFO", b"LIB-WHAT", b"x"], b"-ERR Unrecognized option 'LIB-WHAT'\r\n"),
+    ([b"CLIENT", b"SETINFO", b"LIB-NAME"],
+     b"-ERR wrong number of arguments for 'client|setinfo' command\r\n"),
+    ([b"CLIENT", b"NO-TOUCH", b"ON"], b"+OK\r\n"),
+    ([b"client", b"no-touch", b"off"], b"+OK\r\n"),
+    ([b"CLIENT", b"NO-TOUCH", b"what"], b"-ERR syntax error\r\n"),
+    ([b"CLIENT", b"NO-TOUCH"], b"-ERR wrong number of arguments for 'client|no-touch' command\r\n"),
+    ([b"CLIENT", b"TRACKING", b"ON"], b"-ERR unknown subcommand 'TRACKING'. Try CLIENT HELP.\r\n"),
+    ([b"HGET", b"h", b"f"],
+     b"-ERR unknown command 'HGET', with args beginning with: 'h' 'f' \r\n"),
+    ([b"EVAL", b"return 1", b"0"],
+     b"-ERR unknown command 'EVAL', with args beginning with: 'return 1' '0' \r\n"),
+    ([b"LPUSH"], b"-ERR unknown command 'LPUSH', with args beginning with: \r\n"),
+]
+
+
 class Flat(Connection):
     """Reads replies as the words of HANDSHAKES: (type and text) of each element."""
 
@@ -184,6 +208,15 @@ class Handshakes(unittest.TestCase):
                 with self.server.connect() as c:
                     c.command("FLUSHALL")
                 self.shake(name, send)
+
+    def test_newer_commands(self):
+        for command, reply in NEWER:
+            with self.subTest(command=command), self.server.connect() as c:
+                c.send_raw(c.encode(*command) + c.encode("PING"))
+                got = b""
+                while not got.endswith(b"+PONG\r\n"):
+                    got += c.socket.recv(1000)
+                self.assertEqual(got, reply + b"+PONG\r\n")
 
     def test_all_at_once(self):
         """A hundred clients of every kind, interleaved."""
