@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 pkg_check_modules(MICROHTTPD IMPORTED_TARGET libmicrohttpd>=0.9.75)
-target_sources(rondo_server_objects PRIVATE metrics.c)
+target_sources(rondo_server_objects PRIVATE metrics.c systemd.c)
 if(MICROHTTPD_FOUND)
   target_sources(rondo_server_objects PRIVATE admin.c)
   target_link_libraries(rondo_server_objects PRIVATE PkgConfig::MICROHTTPD)

@@ -5,6 +5,7 @@
 #include "server/admin.h"
 #include "server/listener.h"
 #include "server/session.h"
+#include "server/systemd.h"
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
@@ -80,14 +81,16 @@ static enum rondo_err open_engine(struct rondo_server *server, struct rondo_serv
 }
 
 static enum rondo_err open_network(struct rondo_server *server,
-                                   const struct rondo_service_limits *limits,
+                                   const struct rondo_server_options *options,
                                    struct rondo_server_why *why) {
-    int fd = -1;
-    uint16_t port = 0;
+    const struct rondo_config_address *at = &server->config->listen;
+    int fd = options->listen_fd;
+    uint16_t port = at->port;
     enum rondo_err err =
-        rondo_listener_open(&server->config->listen, &fd, &port, why->text, sizeof why->text);
+        fd > 0 ? RONDO_OK : rondo_listener_open(at, &fd, &port, why->text, sizeof why->text);
     if (err) return err;
-    err = rondo_service_init(&server->service, server->rt, server->ks, server->config, limits);
+    err = rondo_service_init(&server->service, server->rt, server->ks, server->config,
+                             &options->limits);
     server->has_service = !err;
     server->service.port = port;
     if (!err)
@@ -116,7 +119,7 @@ enum rondo_err rondo_server_start(struct rondo_config *config,
     if (config->admin.is_set)
         err = rondo_admin_start(&config->admin, why->text, sizeof why->text, &server->admin);
     if (!err) err = open_engine(server, why);
-    if (!err) err = open_network(server, &options->limits, why);
+    if (!err) err = open_network(server, options, why);
     if (err) {
         rondo_server_stop(server);
         return err;
@@ -258,14 +261,22 @@ int rondo_server_run(struct rondo_config *config, const struct rondo_server_opti
                      rondo_server_ready_fn ready, void *arg) {
     struct rondo_server *server = NULL;
     struct rondo_server_why why = {{0}};
+    struct rondo_server_options given = {0};
     sigset_t set;
+    int fd = -1;
     block_signals(&set);
-    if (rondo_server_start(config, options, &why, &server) != RONDO_OK) {
+    if (options) given = *options;
+    enum rondo_err err = rondo_systemd_listener(&fd, &config->listen, why.text, sizeof why.text);
+    if (fd > 0) given.listen_fd = fd;
+    if (!err) err = rondo_server_start(config, &given, &why, &server);
+    if (err) {
         fprintf(stderr, "rondo: %s\n", why.text);
         return 1;
     }
     bool is_ready = print_line(server) && (!ready || ready(arg, server));
+    if (is_ready) rondo_systemd_notify("READY=1");
     if (is_ready) wait_for_signal(&set);
+    rondo_systemd_notify("STOPPING=1");
     rondo_server_stop(server);
     return is_ready ? 0 : 1;
 }

@@ -18,6 +18,7 @@ struct rondo_server;
 struct rondo_server_options {
     struct rondo_service_limits limits; /* zeroed: the defaults */
     uint64_t drain_timeout_ns;          /* 0: 10 s */
+    int listen_fd; /* a socket that listens at the config's address (given); 0: none */
 };
 
 /* Why it could not start, one line for people. */
@@ -51,10 +52,11 @@ void rondo_server_stop(struct rondo_server *server);
 typedef bool (*rondo_server_ready_fn)(void *arg, const struct rondo_server *server);
 
 /*
- * A server's main: starts it, prints its line to stdout, waits for SIGTERM or
- * SIGINT on the calling thread and stops it.  A second signal ends the process at
- * once.  Returns the exit code: 0 after a clean stop, 1 with one line on stderr if
- * it could not start.
+ * A server's main: takes the socket that a service manager gave, if any, in place
+ * of config->listen; tells the manager (systemd.h) when it is up; starts it, prints its line to
+ * stdout, waits for SIGTERM or SIGINT on the calling thread and stops it.  A second signal ends the
+ * process at once.  Returns the exit code: 0 after a clean stop, 1 with one line on stderr if it
+ * could not start.
  */
 int rondo_server_run(struct rondo_config *config, const struct rondo_server_options *options,
                      rondo_server_ready_fn ready, void *arg);
