@@ -253,6 +253,7 @@ int trial_main(int argc, char **argv, const struct trial_peer *peer) {
     struct result r = {0};
     if (!parse(argc, argv, &t)) {
         fprintf(stderr, "%s: no such job here: JOB THREADS SCALE [TRACE KEYS [forget]]\n", argv[0]);
+        free(t.trace);
         return 2;
     }
     run(&t, &r);
