@@ -114,6 +114,7 @@ static enum rondo_run refuse(struct rondo_cmd *call, size_t arg, int why) {
     const struct setting *setting = setting_at(call, arg);
     int len = call->argv[arg].len < 64 ? (int)call->argv[arg].len : 64;
     const char *name = call->argv[arg].data;
+    if (why == NO_NUMBER || why == OUT_OF_RANGE) name = setting->name; /* as Redis has it */
     if (!setting)
         return rondo_cmd_error(
             call, "ERR Unknown option or number of arguments for CONFIG SET - '%.*s'", len, name);
@@ -133,28 +134,33 @@ static bool is_twice(const struct rondo_cmd *call, size_t arg) {
 }
 
 /* A setting that cannot change may be set to what it is. */
-static int check(const struct rondo_cmd *call, size_t arg) {
+static int check_name(const struct rondo_cmd *call, size_t arg) {
     const struct setting *setting = setting_at(call, arg);
-    int64_t n;
     char value[VALUE_MAX];
     if (!setting) return UNKNOWN;
     if (is_twice(call, arg)) return TWICE;
-    if (setting->set) {
-        if (!rondo_slice_to_int(call->argv[arg + 1], &n)) return NO_NUMBER;
-        return n < setting->least || n > INT32_MAX ? OUT_OF_RANGE : IN_ORDER;
-    }
+    if (setting->set) return IN_ORDER;
     if (!setting->value) setting->get(call->session->service, value);
     bool is_same = rondo_slice_is(call->argv[arg + 1], setting->value ? setting->value : value);
     return is_same ? IN_ORDER : IMMUTABLE;
 }
 
-/* All or nothing. */
+static int check_value(const struct rondo_cmd *call, size_t arg) {
+    const struct setting *setting = setting_at(call, arg);
+    int64_t n;
+    if (!setting->set) return IN_ORDER;
+    if (!rondo_slice_to_int(call->argv[arg + 1], &n)) return NO_NUMBER;
+    return n < setting->least || n > INT32_MAX ? OUT_OF_RANGE : IN_ORDER;
+}
+
+/* All or nothing: all names are looked at, then all values. */
 static enum rondo_run run_set(struct rondo_cmd *call) {
-    if (call->argc % 2 != 0) return rondo_cmd_arity_error(call);
-    for (size_t i = 2; i < call->argc; i += 2) {
-        int why = check(call, i);
-        if (why) return refuse(call, i, why);
-    }
+    int why;
+    if (call->argc % 2 != 0) return rondo_cmd_syntax_error(call);
+    for (size_t i = 2; i < call->argc; i += 2)
+        if ((why = check_name(call, i))) return refuse(call, i, why);
+    for (size_t i = 2; i < call->argc; i += 2)
+        if ((why = check_value(call, i))) return refuse(call, i, why);
     for (size_t i = 2; i < call->argc; i += 2) {
         const struct setting *setting = setting_at(call, i);
         int64_t n = 0;
