@@ -114,10 +114,10 @@ static enum rondo_run refuse(struct rondo_cmd *call, size_t arg, int why) {
     const struct setting *setting = setting_at(call, arg);
     int len = call->argv[arg].len < 64 ? (int)call->argv[arg].len : 64;
     const char *name = call->argv[arg].data;
-    if (why == NO_NUMBER || why == OUT_OF_RANGE) name = setting->name; /* as Redis has it */
     if (!setting)
         return rondo_cmd_error(
             call, "ERR Unknown option or number of arguments for CONFIG SET - '%.*s'", len, name);
+    if (why == NO_NUMBER || why == OUT_OF_RANGE) name = setting->name; /* as Redis has it */
     char range[80];
     (void)snprintf(range, sizeof range, "argument must be between %lld and %d inclusive",
                    (long long)setting->least, INT32_MAX);
@@ -148,7 +148,7 @@ static int check_name(const struct rondo_cmd *call, size_t arg) {
 static int check_value(const struct rondo_cmd *call, size_t arg) {
     const struct setting *setting = setting_at(call, arg);
     int64_t n;
-    if (!setting->set) return IN_ORDER;
+    if (!setting || !setting->set) return IN_ORDER;
     if (!rondo_slice_to_int(call->argv[arg + 1], &n)) return NO_NUMBER;
     return n < setting->least || n > INT32_MAX ? OUT_OF_RANGE : IN_ORDER;
 }
