@@ -60,7 +60,7 @@ static void test_settings_that_can_change(void **state) {
            "-ERR CONFIG SET failed (possibly related to argument 'maxclients') - argument must be "
            "between 1 and 2147483647 inclusive\n"
            "-ERR CONFIG SET failed (possibly related to argument 'TIMEOUT') - duplicate parameter\n"
-           "-ERR wrong number of arguments for 'config|set' command\n"
+           "-ERR syntax error\n"
            "*2\n$7\ntimeout\n$2\n30\n");
     /* What cannot change may be set to what it is. */
     expect("CONFIG SET databases 16 appendonly no\n", "+OK\n");
