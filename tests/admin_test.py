@@ -7,6 +7,7 @@ usage: admin_test.py RONDO [unittest arguments]
 """
 import contextlib
 import http.client
+import json
 import os
 import pathlib
 import re
@@ -98,6 +99,15 @@ class Admin(unittest.TestCase):
             self.assertIn(f.type, ("counter", "gauge", "histogram"))
             for s in f.samples:
                 self.assertEqual(f.type == "counter", s.name.endswith("_total"), s.name)
+
+    def test_what_contrib_asks_for_exists(self):
+        names = {name for name, _ in samples(self.port)[1]}
+        for file in ("contrib/prometheus/rondo-alerts.yml", "contrib/grafana/rondo.json"):
+            text = (TOP / file).read_text(encoding="utf-8")
+            asked = set(re.findall(r"\b(?:rondo|process)_[a-z_]+\b", text))
+            self.assertGreater(len(asked), 5, file)
+            self.assertEqual(asked - names, set(), file)
+        json.loads(text)
 
     def test_format(self):
         status, text, headers = ask(self.port, "/metrics")
