@@ -85,12 +85,10 @@ class Python(unittest.TestCase):
         self.redis = redis
         self.server = new_server()
         self.server.__enter__()
+        self.addCleanup(self.server.__exit__, None, None, None)
         self.client = self.connect(client_name="app")
+        self.addCleanup(self.client.close)
         self.has_multi = "multi" in self.client.command()
-
-    def tearDown(self):
-        self.client.close()
-        self.server.__exit__(*sys.exc_info())
 
     def connect(self, **options):
         return self.redis.Redis(port=self.server.port, **options)

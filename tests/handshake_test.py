@@ -182,9 +182,7 @@ class Handshakes(unittest.TestCase):
     def setUp(self):
         self.server = Server(RONDO)
         self.server.__enter__()
-
-    def tearDown(self):
-        self.server.__exit__(None, None, None)
+        self.addCleanup(self.server.__exit__, None, None, None)
 
     def shake(self, name, send):
         with Flat(self.server.port) as c:
