@@ -200,9 +200,11 @@ RONDO_API RONDO_NODISCARD enum rondo_err rondo_cache_refresh(rondo_cache *cache,
  * and call nothing of rondo's but rondo_value_release.  `out` may point to bytes
  * of the caller's (blob NULL), which are copied before update goes on.
  * Returns VALUE: `fn` was called and its will is done (*answer's value is empty);
- * ABSENT: a condition in its `write` was not met; FAILED as of get and put, and
- * UNSUPPORTED where writes go through;
- * PENDING: the key is being loaded; `fn` and `arg` are lent until the completion.
+ * ABSENT: a condition in its `write` was not met; FAILED as of get and put;
+ * PENDING: the key is being loaded, or the change goes through to the source, in
+ * line with the key's other writes and with the key's loads held off meanwhile;
+ * `fn` and `arg` are lent until the completion.  A change through to the source
+ * that nobody waits for any more when its turn comes is not made.
  */
 enum rondo_change { RONDO_CHANGE_NONE, RONDO_CHANGE_PUT, RONDO_CHANGE_DELETE };
 typedef enum rondo_change (*rondo_update_fn)(void *arg, struct rondo_slice old,
@@ -318,6 +320,9 @@ struct rondo_cache_options {
     uint64_t max_value_bytes;     /* [512 MiB] */
     unsigned miss_memory_percent; /* of the budget, for remembered absences and errors [5] */
     enum rondo_writes writes;     /* [memory] */
+    /* Threads that may hang in the source beyond load_timeout and be replaced; when
+     * so many do, the breaker opens [as many as `threads` at most]. */
+    unsigned max_stuck;
 };
 
 /* Opens a cache.  Errors: NOMEM, INVALID (an option out of range; the log says
@@ -391,6 +396,7 @@ RONDO_API rondo_cache *rondo_keyspace_find(rondo_keyspace *ks, const char *name)
     X(waiting, "callers waiting for a load now")                                                   \
     X(threads, "pool threads now")                                                                 \
     X(busy, "pool threads calling the source now")                                                 \
+    X(stuck, "pool threads in a call beyond its time now")                                         \
     X(breaker_open, "1 while the breaker is open")
 
 struct rondo_cache_stats {

@@ -41,3 +41,10 @@ bool rondo_breaker_note(struct rondo_breaker *b, bool failed, uint64_t now_ns) {
     rondo_store_relaxed(&b->until_ns, rondo_deadline(now_ns, b->delay_ns));
     return !was_open;
 }
+
+bool rondo_breaker_trip(struct rondo_breaker *b, uint64_t now_ns) {
+    if (rondo_breaker_is_open(b)) return false;
+    b->failures = b->limit;
+    rondo_store_relaxed(&b->until_ns, rondo_deadline(now_ns, b->delay_ns)); /* as note */
+    return true;
+}

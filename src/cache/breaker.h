@@ -34,6 +34,8 @@ bool rondo_breaker_admits(const struct rondo_breaker *b, uint64_t now_ns);
 bool rondo_breaker_passes(struct rondo_breaker *b, uint64_t now_ns);
 /* How a call that was made ended; true if the breaker opened or closed by it. */
 bool rondo_breaker_note(struct rondo_breaker *b, bool failed, uint64_t now_ns);
+/* Opens it whatever the count says; true if it was closed. */
+bool rondo_breaker_trip(struct rondo_breaker *b, uint64_t now_ns);
 bool rondo_breaker_is_open(const struct rondo_breaker *b);
 
 #endif

@@ -244,6 +244,7 @@ static enum rondo_err start_loader(rondo_runtime *rt, struct rondo_policy *polic
                                      .host = &rondo_shard_host,
                                      .source = opt->source,
                                      .threads = opt->threads,
+                                     .max_stuck = opt->max_stuck,
                                      .load_timeout_ns = opt->load_timeout_ns,
                                      .queue = opt->queue,
                                      .batch = opt->batch,
@@ -355,6 +356,7 @@ void rondo_cache_stats(rondo_cache *cache, struct rondo_cache_stats *out) {
         sum.queued = l.queued;
         sum.threads = l.threads;
         sum.busy = l.busy;
+        sum.stuck = l.stuck;
         sum.breaker_open = l.breaker_open;
     }
     *out = sum;

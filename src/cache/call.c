@@ -22,6 +22,8 @@ struct rondo_call *rondo_call_new(const struct rondo_call_options *options) {
     call->arg = options->arg;
     call->job.run = options->run;
     call->job.done = options->done;
+    call->job.late = options->late;
+    call->job.limit_ns = options->timeout_ns == RONDO_OFF ? 0 : options->timeout_ns;
     call->flights = rondo_zalloc(n * sizeof *call->flights);
     call->keys = rondo_zalloc(n * sizeof *call->keys);
     call->params = rondo_zalloc(n * n_params * sizeof *call->params);
@@ -140,6 +142,14 @@ void rondo_call_write(struct rondo_call *call, const struct rondo_source_ops *op
     landing->is_unknown = err == RONDO_ERR_TIMEOUT;
 }
 
+void rondo_call_answer(struct rondo_call *call, size_t i, struct rondo_landing *landing) {
+    struct rondo_landing *at = place(call, i);
+    if (at)
+        *at = *landing;
+    else
+        rondo_landing_release(landing);
+}
+
 struct rondo_landing rondo_call_landing(struct rondo_call *call, size_t i) {
     struct rondo_call_answer *answer = &call->answers[i];
     struct rondo_landing landing = {.outcome = RONDO_ABSENT};
@@ -154,7 +164,7 @@ void rondo_call_reset(struct rondo_call *call) {
         call->answers[i] = (struct rondo_call_answer){0};
     }
     call->n = 0;
-    call->has_run = call->was_made = call->is_broken = false;
+    call->has_run = call->was_made = call->is_broken = call->is_stuck = false;
     call->failed = RONDO_OK;
     call->ignored = 0;
 }

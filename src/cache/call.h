@@ -24,6 +24,7 @@ struct rondo_call_options {
     uint64_t max_value_bytes;
     void (*run)(struct rondo_job *job, void *thread);
     void (*done)(struct rondo_job *job, enum rondo_err err);
+    void (*late)(struct rondo_job *job);
     void *arg;
 };
 
@@ -41,6 +42,7 @@ struct rondo_call {
     struct rondo_load load; /* what the source sees */
     size_t n;
     bool has_run;
+    bool is_stuck;         /* beyond its time; guarded by the loader's lock */
     bool was_made;         /* the source was asked: the breaker let it through */
     bool is_broken;        /* the source reported its connection broken */
     enum rondo_err failed; /* of the whole call */
@@ -64,6 +66,8 @@ void rondo_call_prepare(struct rondo_call *call);
 /* Makes the write of flights[0]. */
 void rondo_call_write(struct rondo_call *call, const struct rondo_source_ops *ops,
                       void *connection);
+/* Key i has come out like this (given), unless it has an answer. */
+void rondo_call_answer(struct rondo_call *call, size_t i, struct rondo_landing *landing);
 /* The whole call failed: every key without an answer gets this one. */
 void rondo_call_fail(struct rondo_call *call, enum rondo_err err, const char *text);
 /* What key i came to; the caller owns it. */

@@ -33,9 +33,15 @@ enum rondo_flight_state {
     RONDO_FLIGHT_LANDED
 };
 
-/* What its call does.  A write (STORE, ERASE) is joined by nobody; those of one
- * key run one at a time, in the order in which they took off. */
-enum rondo_flight_kind { RONDO_FLIGHT_LOAD, RONDO_FLIGHT_STORE, RONDO_FLIGHT_ERASE };
+/* What its call does.  A write (STORE, ERASE, UPDATE) is joined by nobody; those
+ * of one key run one at a time, in the order in which they took off.  An UPDATE
+ * becomes one of the other two once its value is computed. */
+enum rondo_flight_kind {
+    RONDO_FLIGHT_LOAD,
+    RONDO_FLIGHT_STORE,
+    RONDO_FLIGHT_ERASE,
+    RONDO_FLIGHT_UPDATE
+};
 
 struct rondo_flight {
     struct rondo_list
@@ -48,7 +54,7 @@ struct rondo_flight {
     uint32_t n_waiters;
     uint32_t epoch; /* const: of its space when it took off; see rondo_flights_find */
     uint8_t state;
-    uint8_t kind; /* const */
+    uint8_t kind; /* const, but of an UPDATE */
     bool is_late; /* atomic, relaxed: it has been LATE; for those who may not look at `state` */
     bool superseded;
     bool is_private;                /* const: nobody may join (single-flight is off) */
@@ -56,6 +62,9 @@ struct rondo_flight {
     bool is_retry;                  /* loader's: alone in its call, after its batch had failed */
     struct rondo_deadline deadline; /* of its call */
     rondo_blob *value;              /* of a STORE: a reference */
+    rondo_update_fn update;         /* const: of an UPDATE; lent while somebody waits */
+    void *update_arg;
+    bool loads_first; /* const: an UPDATE asks the source for what memory has not */
     unsigned write_flags;
     uint64_t write_ttl_ns;
     unsigned space;

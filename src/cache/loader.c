@@ -18,7 +18,8 @@ struct rondo_loader {
     struct rondo_call_options call_opt;
     rondo_pool *pool;
     size_t batch;
-    unsigned max_jobs;
+    unsigned max_jobs; /* not counting those that are stuck */
+    unsigned max_stuck;
 
     uint32_t admitted;            /* atomic: places taken in the queue */
     bool is_closed;               /* atomic: set once */
@@ -34,6 +35,7 @@ struct rondo_loader {
     unsigned jobs;                  /* calls that the pool has */
     unsigned starting;              /* of them, those whose job has not begun */
     unsigned busy;
+    unsigned stuck; /* calls beyond their time */
     uint64_t loads, calls, ignored;
 };
 
@@ -110,6 +112,30 @@ static size_t start(struct rondo_loader *l, struct rondo_call *call, size_t n) {
     return kept;
 }
 
+/* Loaded, computed and stored in one call, so that nothing comes between: the
+ * key's other writes and loads wait until it has landed. */
+static void update(struct rondo_loader *l, struct rondo_call *call, void *connection) {
+    const struct rondo_source_ops *ops = l->opt.source.ops;
+    struct rondo_flight *f = call->flights[0];
+    struct rondo_landing end = {.outcome = RONDO_FAILED};
+    enum rondo_update_step next = l->opt.host->compute(l->opt.host_arg, f, NULL, &end);
+    if (next == RONDO_UPDATE_LOAD) {
+        ops->load(connection, &call->load);
+        struct rondo_landing loaded = rondo_call_landing(call, 0);
+        if (loaded.outcome == RONDO_FAILED) {
+            rondo_call_answer(call, 0, &loaded);
+            return;
+        }
+        next = l->opt.host->compute(l->opt.host_arg, f, &loaded, &end);
+        RONDO_CHECK(next != RONDO_UPDATE_LOAD);
+        rondo_landing_release(&loaded);
+    }
+    if (next == RONDO_UPDATE_WRITE)
+        rondo_call_write(call, ops, connection);
+    else
+        rondo_call_answer(call, 0, &end);
+}
+
 /* While the call is listed as inside, its connection is there to be cancelled. */
 static void ask(struct rondo_loader *l, struct rondo_call *call, void *connection) {
     const struct rondo_call *outer = inside;
@@ -120,6 +146,8 @@ static void ask(struct rondo_loader *l, struct rondo_call *call, void *connectio
     rondo_mutex_unlock(&l->mu);
     if (call->flights[0]->kind == RONDO_FLIGHT_LOAD)
         l->opt.source.ops->load(connection, &call->load);
+    else if (call->flights[0]->kind == RONDO_FLIGHT_UPDATE)
+        update(l, call, connection);
     else
         rondo_call_write(call, l->opt.source.ops, connection);
     rondo_mutex_lock(&l->mu);
@@ -201,6 +229,24 @@ static void count_call(struct rondo_loader *l, const struct rondo_call *call) {
 }
 
 static void enqueue(struct rondo_loader *l, struct rondo_list *flights);
+static void start_calls(struct rondo_loader *l);
+
+/* The pool lets another thread take the place of this one; when it has let all
+ * that it may, a source that swallows threads is left alone for a while. */
+static void call_late(struct rondo_job *job) {
+    struct rondo_call *call = rondo_call_of_job(job);
+    struct rondo_loader *l = call->arg;
+    rondo_mutex_lock(&l->mu);
+    call->is_stuck = true;
+    unsigned stuck = ++l->stuck;
+    bool is_over =
+        stuck >= l->max_stuck && rondo_breaker_trip(&l->breaker, rondo_runtime_now_ns(l->rt));
+    rondo_mutex_unlock(&l->mu);
+    if (is_over)
+        rondo_log(RONDO_LOG_WARN, "cache %s: the breaker opens: too many threads are stuck",
+                  l->opt.name);
+    start_calls(l);
+}
 
 static void call_done(struct rondo_job *job, enum rondo_err err) {
     (void)err; /* a job that never ran took no flight; those of a closed loader land in close */
@@ -217,6 +263,7 @@ static void call_done(struct rondo_job *job, enum rondo_err err) {
         l->busy--;
     else
         l->starting--;
+    l->stuck -= call->is_stuck;
     rondo_call_reset(call);
     l->jobs--;
     rondo_list_push_back(&l->idle_calls, &call->idle);
@@ -226,13 +273,17 @@ static void call_done(struct rondo_job *job, enum rondo_err err) {
 
 /* ---------------------------------------------------------------- queue --- */
 
+static unsigned jobs_max(const struct rondo_loader *l) {
+    return l->max_jobs + (l->stuck < l->max_stuck ? l->stuck : l->max_stuck);
+}
+
 /* A call for the pool, if one is wanted: counted as starting.  One call has been
  * there since the beginning, so flights never wait for memory alone. */
 static struct rondo_call *next_call(struct rondo_loader *l) {
     struct rondo_call *call = NULL;
     rondo_mutex_lock(&l->mu);
     /* A job that waits for a thread will take up to `batch` flights along. */
-    bool is_wanted = l->jobs < l->max_jobs && l->n_queue > (size_t)l->starting * l->batch;
+    bool is_wanted = l->jobs < jobs_max(l) && l->n_queue > (size_t)l->starting * l->batch;
     if (is_wanted) {
         struct rondo_list *node = rondo_list_pop_front(&l->idle_calls);
         call =
@@ -405,6 +456,7 @@ static void init(struct rondo_loader *l, rondo_runtime *rt, const struct rondo_l
     l->opt = *o;
     l->batch = batch_of(o);
     l->max_jobs = threads_max(&o->threads);
+    l->max_stuck = o->max_stuck ? o->max_stuck : l->max_jobs;
     l->call_opt = (struct rondo_call_options){.name = o->name,
                                               .pattern = o->pattern,
                                               .batch = l->batch,
@@ -412,6 +464,7 @@ static void init(struct rondo_loader *l, rondo_runtime *rt, const struct rondo_l
                                               .max_value_bytes = o->max_value_bytes,
                                               .run = call_run,
                                               .done = call_done,
+                                              .late = call_late,
                                               .arg = l};
     rondo_breaker_init(&l->breaker, o->breaker_failures, o->breaker_probe_ns);
     rondo_mutex_init(&l->mu);
@@ -434,7 +487,8 @@ enum rondo_err rondo_loader_new(rondo_runtime *rt, const struct rondo_loader_opt
     struct rondo_pool_options pool = {.size = sizeof pool,
                                       .name = options->name,
                                       .threads = options->threads,
-                                      .queue = l->max_jobs,
+                                      .queue = l->max_jobs + l->max_stuck,
+                                      .max_stuck = l->max_stuck,
                                       .thread_start = thread_start,
                                       .thread_stop = thread_stop,
                                       .arg = l};
@@ -478,6 +532,7 @@ void rondo_loader_stats(struct rondo_loader *l, struct rondo_loader_stats *out) 
                                        .queued = l->n_queue,
                                        .threads = pool.threads,
                                        .busy = l->busy,
+                                       .stuck = l->stuck,
                                        .breaker_open = rondo_breaker_is_open(&l->breaker)};
     rondo_mutex_unlock(&l->mu);
 }

@@ -25,6 +25,13 @@
 
 struct rondo_loader;
 
+/* What is next in the call of an UPDATE. */
+enum rondo_update_step {
+    RONDO_UPDATE_LOAD,  /* the source is to be asked for the old value */
+    RONDO_UPDATE_WRITE, /* the flight is a STORE or an ERASE now */
+    RONDO_UPDATE_OVER   /* nothing is to be written */
+};
+
 struct rondo_loader_host {
     /* The flight's call is about to start: true, and the host starts its
      * deadline; or false, and the host has taken the flight back. */
@@ -32,6 +39,11 @@ struct rondo_loader_host {
     /* The flight's call failed and will be repeated for this key alone: true, and
      * it is QUEUED again; or false, and its failure stands. */
     bool (*retry)(void *host, struct rondo_flight *f);
+    /* In the call of an UPDATE: computes what is to be written.  `loaded` is what the
+     * source has (no failure), NULL if it was not asked.  OVER: fills *end (given). */
+    enum rondo_update_step (*compute)(void *host, struct rondo_flight *f,
+                                      const struct rondo_landing *loaded,
+                                      struct rondo_landing *end);
     /* The end: both are given. */
     void (*land)(void *host, struct rondo_flight *f, struct rondo_landing *landing);
 };
@@ -43,6 +55,7 @@ struct rondo_loader_options {
     void *host_arg;
     struct rondo_source source; /* given on success: closed by rondo_loader_free */
     struct rondo_threads threads;
+    unsigned max_stuck; /* threads beyond load_timeout that are replaced; 0: as many as threads */
     uint64_t load_timeout_ns; /* told to the source; the host keeps the deadline */
     uint32_t queue, batch;
     uint64_t max_value_bytes;
@@ -99,6 +112,7 @@ struct rondo_landing rondo_loader_failure(const struct rondo_loader *l, enum ron
 struct rondo_loader_stats {
     uint64_t loads, calls, answers_ignored;
     uint64_t queued, threads, busy, breaker_open;
+    uint64_t stuck; /* threads beyond load_timeout now */
 };
 void rondo_loader_stats(struct rondo_loader *l, struct rondo_loader_stats *out);
 

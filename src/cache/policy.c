@@ -32,7 +32,6 @@ static const char *const texts[RONDO_TEXT_COUNT_] = {
     [RONDO_TEXT_NO_MATCH] = "does not claim this key",
     [RONDO_TEXT_KEY] = "the key is longer than 65536 bytes",
     [RONDO_TEXT_VALUE] = "the value is larger than the limit",
-    [RONDO_TEXT_THROUGH] = "is written through: nothing is computed in place",
     [RONDO_TEXT_REFUSED] = "takes no writes",
 };
 
@@ -73,6 +72,7 @@ static enum rondo_err check(const struct rondo_cache_options *o) {
         return invalid("ttl_jitter", "1 to 100, or 101 for none");
     if (o->refresh_ahead_percent > 99) return invalid("refresh_ahead", "1 to 99, or 0 for off");
     if (o->miss_memory_percent > 100) return invalid("miss_memory", "1 to 100");
+    if (o->max_stuck > THREADS_MAX) return invalid("max_stuck", "1 to 1024, or 0 for the default");
     if (o->writes > RONDO_WRITES_THROUGH) return invalid("writes", "memory, refuse or through");
     if (o->source.ops && (o->source.ops->abi != RONDO_SOURCE_ABI || !o->source.ops->load))
         return invalid("source", "built for another version of rondo, or without a load function");

@@ -31,7 +31,6 @@ enum rondo_policy_text {
     RONDO_TEXT_NO_MATCH, /* the key is not of this cache's pattern */
     RONDO_TEXT_KEY,      /* the key is too long */
     RONDO_TEXT_VALUE,    /* the value is too large */
-    RONDO_TEXT_THROUGH,  /* what write-through does not offer */
     RONDO_TEXT_REFUSED,  /* writes are refused */
     RONDO_TEXT_COUNT_
 };

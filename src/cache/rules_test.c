@@ -446,6 +446,43 @@ static void test_R12_a_third_load_waits_for_a_superseded_call(void **state) {
     test_end(&t);
 }
 
+/* ------------------------------------------------------------------------ R8 --- */
+
+/* A hanging source takes its threads, which others replace up to max_stuck; then
+ * it is left alone. */
+static void test_R8_stuck_threads_are_replaced_then_the_breaker_opens(void **state) {
+    (void)state;
+    struct rondo_cache_options o = test_options(&t);
+    o.threads = (struct rondo_threads){.kind = RONDO_THREADS_FIXED, .max = 2};
+    o.max_stuck = 3;
+    o.load_timeout_ns = RONDO_SEC;
+    begin(o);
+    t.source.delay_ns = 100 * RONDO_SEC;
+    for (uint64_t i = 0; i < 5; i++) {
+        char key[8];
+        snprintf(key, sizeof key, "k%u", (unsigned)i);
+        get(key, i);
+    }
+    test_advance(&t, 500 * RONDO_MS);
+    assert_int_equal(t.source.calls, 2);
+    assert_int_equal(test_stats(&t).stuck, 0);
+    test_advance(&t, RONDO_SEC);
+    assert_int_equal(test_stats(&t).stuck, 2);
+    assert_int_equal(test_stats(&t).breaker_open, 0);
+    assert_int_equal(t.source.calls, 4); /* two others in their place */
+    test_advance(&t, 1500 * RONDO_MS);
+    assert_true(test_stats(&t).stuck >= 3);
+    assert_int_equal(test_stats(&t).breaker_open, 1);
+    assert_int_equal(t.n_answers, 5);
+    t.source.delay_ns = 0;
+    test_advance(&t, 200 * RONDO_SEC);
+    assert_int_equal(test_stats(&t).stuck, 0);
+    assert_int_equal(get("new", 9), RONDO_PENDING);
+    test_advance(&t, RONDO_SEC);
+    assert_int_equal(t.answers[5].outcome, RONDO_VALUE);
+    test_end(&t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_R1_a_hit_passes_a_saturated_pool, setup),
@@ -471,6 +508,7 @@ int main(void) {
                                setup),
         cmocka_unit_test_setup(test_R12_a_flush_supersedes, setup),
         cmocka_unit_test_setup(test_R12_a_third_load_waits_for_a_superseded_call, setup),
+        cmocka_unit_test_setup(test_R8_stuck_threads_are_replaced_then_the_breaker_opens, setup),
     };
     return cmocka_run_group_tests_name("rules", tests, NULL, NULL);
 }

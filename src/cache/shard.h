@@ -104,6 +104,13 @@ enum rondo_outcome rondo_shard_write_through(const struct rondo_spot *at,
                                              const struct rondo_write *write,
                                              struct rondo_answer *answer);
 
+/* As rondo_shard_update where writes go through: `fn` is called when the turn of
+ * the write has come, unless nobody waits by then.  PENDING, or FAILED. */
+enum rondo_outcome rondo_shard_update_through(const struct rondo_spot *at, bool load_first,
+                                              rondo_update_fn fn, void *arg,
+                                              const struct rondo_read *read,
+                                              struct rondo_answer *answer);
+
 /* Takes back a read that is PENDING, found by its completion's `arg`: true, and
  * it will not be completed; false: it has been or is being completed. */
 bool rondo_shard_leave(const struct rondo_spot *at, const void *arg);

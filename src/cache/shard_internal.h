@@ -124,8 +124,15 @@ void rondo_shard_release_held_locked(struct rondo_shard *s, const struct rondo_f
 /* A write's turn has come; false: its condition is not met, and it has ended. */
 bool rondo_shard_start_write_locked(struct rondo_shard *s, struct rondo_flight *f, uint64_t now_ns,
                                     struct rondo_after *after) RONDO_REQUIRES(s->mu);
+/* Of rondo_shard_host. */
+enum rondo_update_step rondo_shard_host_compute(void *host, struct rondo_flight *f,
+                                                const struct rondo_landing *loaded,
+                                                struct rondo_landing *end);
 /* A write has ended; both are given. */
 void rondo_shard_land_write(struct rondo_flight *f, struct rondo_landing *landing, uint64_t now_ns);
+
+/* What a load came to, in the counters. */
+void rondo_shard_count_landing(struct rondo_part *part, const struct rondo_landing *landing);
 
 /* What all waiters of a flight get. */
 struct rondo_answer rondo_shard_landing_answer_locked(struct rondo_shard *s,

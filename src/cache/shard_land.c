@@ -89,7 +89,7 @@ static bool host_retry(void *host, struct rondo_flight *f) {
     return again;
 }
 
-static void count_landing(struct rondo_part *part, const struct rondo_landing *landing) {
+void rondo_shard_count_landing(struct rondo_part *part, const struct rondo_landing *landing) {
     struct rondo_cache_stats *stats = &part->stats;
     if (landing->outcome == RONDO_VALUE)
         stats->loads_ok++;
@@ -208,7 +208,7 @@ static void host_land(void *host, struct rondo_flight *f, struct rondo_landing *
     rondo_after_init(&after);
 
     rondo_mutex_lock(&s->mu);
-    if (f->state != RONDO_FLIGHT_LATE) count_landing(part, landing);
+    if (f->state != RONDO_FLIGHT_LATE) rondo_shard_count_landing(part, landing);
     rondo_shard_take_down_locked(s, f);
     if (rondo_flight_is_superseded(f, s->epochs[f->space]) || part->is_closed) {
         part->stats.superseded += landing->outcome == RONDO_VALUE;
@@ -229,4 +229,5 @@ static void host_land(void *host, struct rondo_flight *f, struct rondo_landing *
     rondo_landing_release(landing);
 }
 
-const struct rondo_loader_host rondo_shard_host = {host_start, host_retry, host_land};
+const struct rondo_loader_host rondo_shard_host = {host_start, host_retry, rondo_shard_host_compute,
+                                                   host_land};

@@ -156,8 +156,29 @@ static enum rondo_outcome refuse_write(const struct rondo_spot *at, struct rondo
     return fail(at, answer, RONDO_ERR_CLOSED, RONDO_TEXT_CLOSED);
 }
 
-static enum rondo_outcome lead_write(const struct rondo_spot *at, enum rondo_flight_kind kind,
-                                     rondo_blob *value, const struct rondo_write *write,
+/* What a write is to do. */
+struct order {
+    enum rondo_flight_kind kind;
+    rondo_blob *value; /* of a STORE; lent */
+    unsigned flags;
+    uint64_t ttl_ns;
+    rondo_update_fn update;
+    void *update_arg;
+    bool loads_first;
+};
+
+static void fill_in(struct rondo_flight *f, const struct order *order) {
+    f->kind = (uint8_t)order->kind;
+    f->is_private = true;
+    f->value = order->value ? rondo_blob_ref(order->value) : NULL;
+    f->write_flags = order->flags;
+    f->write_ttl_ns = order->ttl_ns;
+    f->update = order->update;
+    f->update_arg = order->update_arg;
+    f->loads_first = order->loads_first;
+}
+
+static enum rondo_outcome lead_write(const struct rondo_spot *at, const struct order *order,
                                      const struct rondo_read *as_read, struct rondo_answer *answer,
                                      struct rondo_after *after) RONDO_REQUIRES(at->shard->mu) {
     enum rondo_err err = part_of(at)->is_closed ? RONDO_ERR_CLOSED : admit(at);
@@ -169,14 +190,9 @@ static enum rondo_outcome lead_write(const struct rondo_spot *at, enum rondo_fli
         rondo_loader_give_back(at->policy->loader, 1);
         return fail(at, answer, RONDO_ERR_NOMEM, RONDO_TEXT_NOMEM);
     }
-    f->kind = (uint8_t)kind;
-    f->is_private = true;
-    if (value) {
-        f->value = rondo_blob_ref(value);
-        rondo_shard_account_locked(at->shard, part_of(at), rondo_blob_cost(value->len), true);
-    }
-    f->write_flags = write->flags;
-    f->write_ttl_ns = write->ttl_ns;
+    fill_in(f, order);
+    if (f->value)
+        rondo_shard_account_locked(at->shard, part_of(at), rondo_blob_cost(f->value->len), true);
     join(at, f, w, as_read);
     rondo_shard_submit_later_locked(f, after);
     rondo_shard_arm_locked(at->shard, after);
@@ -306,6 +322,18 @@ enum rondo_outcome rondo_shard_miss_locked(const struct rondo_spot *at, struct r
     return RONDO_ABSENT;
 }
 
+static enum rondo_outcome write_through(const struct rondo_spot *at, const struct order *order,
+                                        const struct rondo_read *as_read,
+                                        struct rondo_answer *answer) {
+    struct rondo_after after;
+    rondo_after_init(&after);
+    rondo_mutex_lock(&at->shard->mu);
+    enum rondo_outcome outcome = lead_write(at, order, as_read, answer, &after);
+    rondo_mutex_unlock(&at->shard->mu);
+    rondo_after_run(&after, at->shard, rondo_ms_of(at->now_ns));
+    return outcome;
+}
+
 enum rondo_outcome rondo_shard_write_through(const struct rondo_spot *at,
                                              enum rondo_flight_kind kind, struct rondo_slice value,
                                              const struct rondo_write *write,
@@ -314,14 +342,20 @@ enum rondo_outcome rondo_shard_write_through(const struct rondo_spot *at,
     rondo_blob *blob = kind == RONDO_FLIGHT_STORE ? rondo_blob_copy(value.data, value.len) : NULL;
     if (kind == RONDO_FLIGHT_STORE && !blob)
         return fail(at, answer, RONDO_ERR_NOMEM, RONDO_TEXT_NOMEM);
-    struct rondo_after after;
-    rondo_after_init(&after);
-    rondo_mutex_lock(&at->shard->mu);
-    enum rondo_outcome outcome = lead_write(at, kind, blob, write, &as_read, answer, &after);
-    rondo_mutex_unlock(&at->shard->mu);
-    rondo_after_run(&after, at->shard, rondo_ms_of(at->now_ns));
+    struct order order = {
+        .kind = kind, .value = blob, .flags = write->flags, .ttl_ns = write->ttl_ns};
+    enum rondo_outcome outcome = write_through(at, &order, &as_read, answer);
     rondo_blob_unref(blob);
     return outcome;
+}
+
+enum rondo_outcome rondo_shard_update_through(const struct rondo_spot *at, bool load_first,
+                                              rondo_update_fn fn, void *arg,
+                                              const struct rondo_read *read,
+                                              struct rondo_answer *answer) {
+    struct order order = {
+        .kind = RONDO_FLIGHT_UPDATE, .update = fn, .update_arg = arg, .loads_first = load_first};
+    return write_through(at, &order, read, answer);
 }
 
 enum rondo_err rondo_shard_refresh(const struct rondo_spot *at) {

@@ -91,13 +91,11 @@ enum rondo_outcome rondo_cache_update(rondo_cache *cache, const struct rondo_key
         *answer = rondo_policy_failure(policy, RONDO_ERR_REFUSED, RONDO_TEXT_REFUSED);
         return RONDO_FAILED;
     }
-    if (policy->opt.writes == RONDO_WRITES_THROUGH) {
-        *answer = rondo_policy_failure(policy, RONDO_ERR_UNSUPPORTED, RONDO_TEXT_THROUGH);
-        return RONDO_FAILED;
-    }
     uint64_t now_ns = read->now_ns ? read->now_ns : rondo_runtime_now_ns(cache->ks->shards.rt);
     struct rondo_spot at;
     rondo_keyspace_spot(cache->ks, &cache->policy, key, now_ns, &at);
+    if (policy->opt.writes == RONDO_WRITES_THROUGH)
+        return rondo_shard_update_through(&at, load_first, fn, arg, read, answer);
     if (load_first && policy->loader && !rondo_shard_has(&at))
         return after_load(cache, &at, fn, arg, read, answer);
     return rondo_shard_update(&at, rondo_slice_of(NULL, 0), fn, arg, answer);

@@ -3,6 +3,7 @@
 #include "cache/fixture.h"
 
 #include "base/hash.h"
+#include "base/sync.h"
 #include "cache/keyspace.h"
 
 static struct test_cache t;
@@ -265,6 +266,252 @@ static void test_W2_close_and_lack_of_memory_end_writes(void **state) {
     }
 }
 
+/* ------------------------------------------------------------------- update --- */
+
+struct change {
+    enum rondo_change what;
+    unsigned flags, calls;
+    char seen[TEST_TEXT], text[TEST_TEXT];
+};
+
+/* Appends a letter to what is there, unless told otherwise. */
+static enum rondo_change append(void *arg, struct rondo_slice old, struct rondo_value *out,
+                                struct rondo_write *write) {
+    struct change *c = arg;
+    c->calls++;
+    snprintf(c->seen, sizeof c->seen, "%.*s", (int)old.len,
+             old.data ? (const char *)old.data : "-");
+    if (!old.data) snprintf(c->seen, sizeof c->seen, "nothing");
+    int len = snprintf(c->text, sizeof c->text, "%.*s+", (int)old.len,
+                       old.data ? (const char *)old.data : "");
+    *out = (struct rondo_value){c->text, (size_t)len, NULL};
+    write->flags = c->flags;
+    return c->what;
+}
+
+static enum rondo_outcome update_within(const char *key, bool load_first, struct change *c,
+                                        uint64_t id, uint64_t wait_ns) {
+    struct rondo_key k = test_key(key);
+    struct rondo_read r = {.done = {.fn = test_collect, .arg = &t, .id = id}, .wait_ns = wait_ns};
+    struct rondo_answer a = {.outcome = RONDO_PENDING};
+    enum rondo_outcome outcome = rondo_cache_update(t.cache, &k, load_first, append, c, &r, &a);
+    rondo_answer_release(&a);
+    return outcome;
+}
+
+static enum rondo_outcome update(const char *key, bool load_first, struct change *c, uint64_t id) {
+    return update_within(key, load_first, c, id, 0);
+}
+
+static void test_W2_an_update_stores_the_computed_value(void **state) {
+    (void)state;
+    begin(options());
+    struct change c = {.what = RONDO_CHANGE_PUT};
+    put("k", "v", 1, 0);
+    ms(1100);
+    assert_int_equal(update("k", true, &c, 2), RONDO_PENDING);
+    ms(500);
+    assert_string_equal(stored[1], "set k v+");
+    assert_string_equal(test_peek(&t, "k").text, "v"); /* until the source has it */
+    ms(600);
+    assert_int_equal(t.answers[1].outcome, RONDO_VALUE);
+    assert_string_equal(test_peek(&t, "k").text, "v+");
+    assert_int_equal(t.source.calls, 0);
+    assert_int_equal(test_stats(&t).stores_ok, 2);
+    test_end(&t);
+}
+
+/* Two updates of a key that memory has not: the second sees what the first did,
+ * though memory may have lost it again. */
+static void test_W2_an_update_loads_while_it_has_the_key(void **state) {
+    (void)state;
+    begin(options());
+    t.source.delay_ns = RONDO_SEC;
+    struct change first = {.what = RONDO_CHANGE_PUT}, second = {.what = RONDO_CHANGE_PUT};
+    update("k", true, &first, 1);
+    update("k", true, &second, 2);
+    get("k", 3);
+    ms(2100); /* load, store */
+    assert_int_equal(t.n_answers, 1);
+    assert_string_equal(first.seen, "k=1");
+    assert_string_equal(stored[0], "set k k=1+");
+    ms(1000);
+    assert_string_equal(second.seen, "k=1+");
+    assert_string_equal(stored[1], "set k k=1++");
+    ms(3000);
+    assert_int_equal(t.n_answers, 3);
+    assert_int_equal(test_stats(&t).flights, 0);
+    test_end(&t);
+}
+
+static void test_W2_an_update_may_start_from_nothing_change_nothing_or_erase(void **state) {
+    (void)state;
+    begin(options());
+    struct change c = {.what = RONDO_CHANGE_PUT};
+    update("k", false, &c, 1);
+    ms(1100);
+    assert_string_equal(c.seen, "nothing");
+    assert_string_equal(stored[0], "set k +");
+    assert_int_equal(t.source.calls, 0);
+    c.what = RONDO_CHANGE_NONE;
+    update("k", true, &c, 2);
+    ms(100);
+    assert_int_equal(t.answers[1].outcome, RONDO_VALUE);
+    assert_int_equal(n_stored, 1);
+    c = (struct change){.what = RONDO_CHANGE_PUT, .flags = RONDO_WRITE_IF_ABSENT};
+    update("k", true, &c, 3);
+    ms(100);
+    assert_int_equal(t.answers[2].outcome, RONDO_ABSENT);
+    assert_int_equal(n_stored, 1);
+    c = (struct change){.what = RONDO_CHANGE_DELETE};
+    update("k", true, &c, 4);
+    ms(1100);
+    assert_int_equal(t.answers[3].outcome, RONDO_VALUE);
+    assert_string_equal(stored[1], "del k ");
+    assert_int_equal(test_peek(&t, "k").outcome, RONDO_ABSENT);
+    test_end(&t);
+}
+
+static void test_W2_an_update_that_fails_changes_nothing(void **state) {
+    (void)state;
+    begin(options());
+    struct change c = {.what = RONDO_CHANGE_PUT};
+    t.source.fail = RONDO_ERR_LOAD;
+    update("k", true, &c, 1);
+    ms(1100);
+    assert_int_equal(t.answers[0].err, RONDO_ERR_LOAD);
+    assert_int_equal(c.calls, 0);
+    assert_int_equal(test_stats(&t).loads_error, 1);
+    t.source.fail = RONDO_OK;
+    put("k", "old", 2, 0);
+    ms(1100);
+    store_err = RONDO_ERR_STORE;
+    update("k", true, &c, 3);
+    ms(1100);
+    assert_int_equal(t.answers[2].err, RONDO_ERR_STORE);
+    assert_string_equal(test_peek(&t, "k").text, "old");
+    test_end(&t);
+}
+
+static void test_W2_an_update_whose_caller_has_gone_is_not_made(void **state) {
+    (void)state;
+    struct rondo_cache_options o = options();
+    o.load_timeout_ns = 3 * RONDO_SEC;
+    begin(o);
+    struct change c = {.what = RONDO_CHANGE_PUT};
+    store_ns = 2 * RONDO_SEC;
+    put("k", "v", 1, 0);
+    update_within("k", true, &c, 2, RONDO_SEC);
+    ms(1100);
+    assert_int_equal(t.answers[0].id, 2);
+    assert_int_equal(t.answers[0].err, RONDO_ERR_STORE);
+    ms(3000);
+    assert_int_equal(c.calls, 0);
+    assert_int_equal(n_stored, 1);
+    assert_int_equal(test_stats(&t).flights, 0);
+    test_end(&t);
+}
+
+/* The load of the update returns once the caller has been told that time is up. */
+static struct told {
+    struct rondo_mutex mu;
+    struct rondo_cond cond;
+    bool is_told; /* guarded by mu */
+    enum rondo_err err;
+} told;
+
+static void tell(void *arg, uint64_t id, struct rondo_answer *answer) {
+    (void)arg;
+    (void)id;
+    rondo_mutex_lock(&told.mu);
+    told.err = answer->err;
+    told.is_told = true;
+    rondo_cond_broadcast(&told.cond);
+    rondo_mutex_unlock(&told.mu);
+    rondo_answer_release(answer);
+}
+
+static void until_told(void) {
+    rondo_mutex_lock(&told.mu);
+    while (!told.is_told) rondo_cond_wait(&told.cond, &told.mu);
+    rondo_mutex_unlock(&told.mu);
+}
+
+static void load_late(struct test_source *s, const struct rondo_load *load) {
+    until_told();
+    test_source_answer(s, load, 0);
+}
+
+static void test_W2_an_update_whose_load_overran_is_not_made(void **state) {
+    (void)state;
+    struct rondo_cache_options o = options();
+    struct change c = {.what = RONDO_CHANGE_PUT};
+    struct rondo_key k = test_key("k");
+    struct rondo_read r = {.done = {.fn = tell}};
+    struct rondo_answer a;
+    told = (struct told){0};
+    rondo_mutex_init(&told.mu);
+    rondo_cond_init(&told.cond);
+    o.load_timeout_ns = 20 * RONDO_MS;
+    t.source.script = load_late;
+    assert_int_equal(rondo_runtime_new(NULL, &t.rt), RONDO_OK);
+    test_open(&t, &o);
+    assert_int_equal(rondo_cache_update(t.cache, &k, true, append, &c, &r, &a), RONDO_PENDING);
+    until_told();
+    test_end(&t);
+    assert_int_equal(told.err, RONDO_ERR_STORE);
+    assert_int_equal(c.calls, 0);
+    assert_int_equal(n_stored, 0);
+    rondo_cond_fini(&told.cond);
+    rondo_mutex_fini(&told.mu);
+}
+
+static void test_W2_close_and_lack_of_memory_end_updates(void **state) {
+    (void)state;
+    bool failed = true;
+    for (uint64_t n = 1; failed; n++) {
+        setup(NULL);
+        begin(options());
+        struct change c = {.what = RONDO_CHANGE_PUT}, d = {.what = RONDO_CHANGE_PUT};
+        test_set_alarm(&t, 10 * RONDO_SEC);
+        rondo_mem_fail_nth(n);
+        unsigned pending = update("k", true, &c, 1) == RONDO_PENDING;
+        pending += update("k", true, &d, 2) == RONDO_PENDING;
+        if (n % 3) test_run(&t);
+        failed = rondo_mem_failed();
+        rondo_mem_fail_nth(0);
+        test_end(&t);
+        assert_int_equal(t.n_answers, pending);
+    }
+}
+
+/* Updates of one key are never lost, whatever memory and loads do meanwhile. */
+static void test_W2_random_updates(void **state) {
+    (void)state;
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        setup(NULL);
+        uint64_t random = seed;
+        struct rondo_cache_options o = options();
+        o.threads = (struct rondo_threads){.kind = RONDO_THREADS_FIXED, .max = 3};
+        test_begin(&t, seed, &o);
+        struct change c[10];
+        put("k", "", 0, 0);
+        for (int i = 0; i < 10; i++) {
+            c[i] = (struct change){.what = RONDO_CHANGE_PUT};
+            store_ns = rondo_random_below(&random, 3) * RONDO_SEC;
+            update("k", true, &c[i], (uint64_t)i);
+            if (rondo_random_below(&random, 3) == 0) get("k", 100);
+            ms(rondo_random_below(&random, 1500));
+        }
+        ms(60000);
+        assert_string_equal(stored[n_stored - 1], "set k ++++++++++");
+        assert_string_equal(test_peek(&t, "k").text, "++++++++++");
+        assert_int_equal(test_stats(&t).flights, 0);
+        assert_int_equal(test_stats(&t).waiting, 0);
+        test_end(&t);
+    }
+}
+
 /* Memory never shows anything but the last write that the source took. */
 static void test_W2_random_writes_and_reads(void **state) {
     (void)state;
@@ -308,6 +555,15 @@ int main(void) {
         cmocka_unit_test_setup(test_W2_only_where_the_source_takes_it, setup),
         cmocka_unit_test_setup(test_W2_close_and_lack_of_memory_end_writes, setup),
         cmocka_unit_test_setup(test_W2_random_writes_and_reads, setup),
+        cmocka_unit_test_setup(test_W2_an_update_stores_the_computed_value, setup),
+        cmocka_unit_test_setup(test_W2_an_update_loads_while_it_has_the_key, setup),
+        cmocka_unit_test_setup(test_W2_an_update_may_start_from_nothing_change_nothing_or_erase,
+                               setup),
+        cmocka_unit_test_setup(test_W2_an_update_that_fails_changes_nothing, setup),
+        cmocka_unit_test_setup(test_W2_an_update_whose_caller_has_gone_is_not_made, setup),
+        cmocka_unit_test_setup(test_W2_an_update_whose_load_overran_is_not_made, setup),
+        cmocka_unit_test_setup(test_W2_close_and_lack_of_memory_end_updates, setup),
+        cmocka_unit_test_setup(test_W2_random_updates, setup),
     };
     return cmocka_run_group_tests_name("write", tests, NULL, NULL);
 }

@@ -81,6 +81,10 @@ static const char *read_bound(const char *text, void *at) {
     return count_within(text, 1, 10000000, at) ? NULL : "a whole number from 1 to 10000000";
 }
 
+static const char *read_stuck(const char *text, void *at) {
+    return count_within(text, 1, 1024, at) ? NULL : "a whole number from 1 to 1024";
+}
+
 static const char *read_batch(const char *text, void *at) {
     return count_within(text, 1, 1000, at) ? NULL : "a whole number from 1 to 1000";
 }
@@ -224,6 +228,8 @@ static const struct rondo_config_option table[] = {
         "off", "how long past its life an entry answers when its load fails"),
     ROW("threads", read_threads, CACHE(threads), "auto, 1 to 1024, MIN..MAX or 0", "auto: 1..16",
         "threads that call the source; 0: one that makes all calls, one at a time"),
+    ROW("max_stuck", read_stuck, CACHE(max_stuck), "1 to 1024", "as many as threads",
+        "threads beyond load_timeout that are replaced; then the breaker opens"),
     ROW("load_timeout", read_duration, CACHE(load_timeout_ns), "a duration", "30s",
         "the longest call of the source"),
     ROW("wait", read_duration, CACHE(wait_ns), "a duration", "30s",

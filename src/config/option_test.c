@@ -103,6 +103,7 @@ static const struct {
     {RONDO_CONFIG_CACHE, "breaker_failures", "10"},
     {RONDO_CONFIG_CACHE, "breaker_probe", "1s"},
     {RONDO_CONFIG_CACHE, "threads", "auto: 1..16"},
+    {RONDO_CONFIG_CACHE, "max_stuck", "as many as threads"},
     {RONDO_CONFIG_CACHE, "queue", "10000"},
     {RONDO_CONFIG_CACHE, "waiters", "10000"},
     {RONDO_CONFIG_CACHE, "batch", "128"},
@@ -160,7 +161,8 @@ static void test_the_engine_has_the_same_defaults(void **state) {
     const struct rondo_config_option *rows = rondo_config_options(&n);
     for (size_t i = 0; i < n; i++) {
         if (rows[i].scope != RONDO_CONFIG_CACHE || !rows[i].read) continue;
-        if (strcmp(rows[i].name, "memory") == 0) continue; /* "no limit" cannot be written */
+        /* "No limit" and "as many as" cannot be written. */
+        if (strcmp(rows[i].name, "memory") == 0 || strcmp(rows[i].name, "max_stuck") == 0) continue;
         char text[32];
         snprintf(text, sizeof text, "%.*s", (int)strcspn(rows[i].standard, ":"), rows[i].standard);
         assert_null(rows[i].read(text, (char *)&o + rows[i].offset));
