@@ -26,7 +26,7 @@ set(CPACK_INSTALL_CMAKE_PROJECTS
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION database)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION 
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
 "A read-through cache that speaks the Redis protocol: what it does not have it loads
 from a source, once however many ask. With the C library that it is made of.")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
