@@ -244,6 +244,16 @@ class Ends(unittest.TestCase):
                 self.assertTrue(idle.is_closed())
                 self.assertEqual(server.wait(), 0)
 
+    def test_a_stop_waits_for_a_command_that_runs_long(self):
+        with start(config="workers: 2\n") as server, server.connect() as c:
+            for i in range(4):
+                c.command("SET", "a" * (65536 - i), "v")
+            c.command("SET", "a" * 16000 + "b", "v")
+            c.send("RONDO.INVALIDATE", "*" + "a" * 16000 + "b")  # for seconds
+            server.signal()
+            self.assertTrue(c.is_closed())
+            self.assertEqual(server.wait(), 0)
+
     def test_a_second_signal_ends_at_once(self):
         with start(args=("--drain-timeout", "1h"), expect_code=-signal.SIGTERM) as server:
             with server.connect() as c:

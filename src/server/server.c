@@ -146,8 +146,11 @@ static void close_clients(struct rondo_server *server) {
     if (rondo_clients_wait_none(clients, deadline)) return;
     rondo_log(RONDO_LOG_WARN, "%u clients still waited after the drain timeout",
               rondo_clients_count(clients));
-    rondo_clients_tell(clients, RONDO_SESSION_SHUT, NULL, NULL, NULL);
-    (void)rondo_clients_wait_none(clients, rondo_deadline(rondo_clock_now(clock), SHUT_NS));
+    /* A command may run long, but it ends; until then it needs the keyspace.  Who was
+     * not told, for want of memory, is told again. */
+    do {
+        rondo_clients_tell(clients, RONDO_SESSION_SHUT, NULL, NULL, NULL);
+    } while (!rondo_clients_wait_none(clients, rondo_deadline(rondo_clock_now(clock), SHUT_NS)));
 }
 
 void rondo_server_stop(struct rondo_server *server) {
