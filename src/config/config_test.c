@@ -144,7 +144,8 @@ static void test_a_map_becomes_settings(void **state) {
 
 static const char cache_options[] =
     "keys source ttl ttl_jitter miss_ttl error_ttl refresh_ahead stale_while_revalidate "
-    "stale_if_error threads max_stuck load_timeout wait queue waiters batch single_flight breaker_failures "
+    "stale_if_error threads max_stuck load_timeout wait queue waiters batch single_flight "
+    "breaker_failures "
     "breaker_probe memory max_value miss_memory writes";
 
 static const struct {
