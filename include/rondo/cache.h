@@ -235,6 +235,10 @@ RONDO_API uint64_t rondo_keyspace_version(rondo_keyspace *ks, const struct rondo
 RONDO_API size_t rondo_keyspace_lookup(rondo_keyspace *ks, const struct rondo_key *keys, size_t n,
                                        bool *found);
 
+/* Brings n keys closer: reads of them that follow soon do not wait for the memory
+ * one after another.  Changes nothing. */
+RONDO_API void rondo_keyspace_prefetch(rondo_keyspace *ks, const struct rondo_key *keys, size_t n);
+
 /*
  * Walks all keys of a space: calls `fn` for the keys of some buckets, under the
  * lock, and returns the next cursor, 0 at the end.  A key that is there from

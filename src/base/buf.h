@@ -35,6 +35,14 @@ void rondo_buf_shrink(struct rondo_buf *b, size_t keep);
  * out of memory. */
 const char *rondo_buf_cstr(struct rondo_buf *b);
 
+/* memcpy of few bytes, how many of which the compiler must not know: where gcc can
+ * tell that they are few it copies by `rep movs`, whose start costs more than a whole
+ * look-up. */
+static inline void rondo_copy_few(void *to, const void *from, size_t n) {
+    __asm__("" : "+r"(n));
+    if (n) memcpy(to, from, n);
+}
+
 static inline struct rondo_slice rondo_slice_of(const void *data, size_t len) {
     struct rondo_slice s = {data, len};
     return s;

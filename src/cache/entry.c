@@ -42,7 +42,7 @@ struct rondo_entry *rondo_entry_new(const struct rondo_entry_init *init) {
         at += sizeof blob;
     }
     if (init->key.len) memcpy(at, init->key.data, init->key.len);
-    if (!is_large && rest) memcpy(at + init->key.len, init->value.data, rest);
+    if (!is_large) rondo_copy_few(at + init->key.len, init->value.data, rest);
     return e;
 }
 

@@ -311,6 +311,27 @@ static void test_a_transaction_may_have_very_many_keys(void **state) {
     assert_int_equal(n_changed, MANY_KEYS);
 }
 
+static void test_a_prefetch_changes_nothing(void **state) {
+    (void)state;
+    char names[70][8];
+    struct rondo_key keys[70]; /* more than are fetched at a time */
+    struct rondo_cache_stats before, after;
+    for (size_t i = 0; i < 70; i++) {
+        (void)snprintf(names[i], sizeof names[i], "k%zu", i);
+        keys[i] = test_key(names[i]);
+    }
+    rondo_keyspace_prefetch(t.cache->ks, keys, 70); /* an empty table */
+    for (size_t i = 0; i < 70; i += 2) test_put(&t, names[i], "v", (struct rondo_write){0});
+    rondo_cache_stats(t.cache, &before);
+    rondo_keyspace_prefetch(t.cache->ks, keys, 70);
+    rondo_keyspace_prefetch(t.cache->ks, keys, 0);
+    rondo_cache_stats(t.cache, &after);
+    assert_memory_equal(&before, &after, sizeof before);
+    for (size_t i = 0; i < 70; i++)
+        assert_int_equal(test_peek(&t, names[i]).outcome, i % 2 ? RONDO_ABSENT : RONDO_VALUE);
+    assert_int_equal(t.source.calls, 0);
+}
+
 struct txn_times {
     uint64_t before, set, version[3];
     bool was_set, was_set_absent, was_ended;
@@ -361,6 +382,7 @@ int main(void) {
         TEST(test_R5_an_update_whose_load_fails_does_nothing),
         TEST(test_an_update_without_memory_changes_nothing),
         TEST(test_a_transaction_sees_what_was_loaded_and_its_own_changes),
+        TEST(test_a_prefetch_changes_nothing),
         TEST(test_a_transaction_supersedes_loads),
         TEST(test_a_transaction_may_have_very_many_keys),
         TEST(test_a_transaction_sees_and_sets_expiry),

@@ -78,7 +78,7 @@ enum rondo_outcome rondo_shard_answer_locked(const struct rondo_spot *at,
         return RONDO_VALUE;
     }
     if (RONDO_LIKELY(read && value.len <= read->scratch_size)) {
-        if (value.len) memcpy(read->scratch, value.data, value.len);
+        rondo_copy_few(read->scratch, value.data, value.len);
         answer->value = (struct rondo_value){read->scratch, value.len, NULL};
         return RONDO_VALUE;
     }

@@ -102,6 +102,19 @@ void rondo_table_prefetch(const struct rondo_table *t, uint64_t hash) {
     if (t->count) __builtin_prefetch(line_at(t, index_of(t, (uint32_t)hash)));
 }
 
+/* A header, a key and a small value are two lines more often than one. */
+void rondo_table_prefetch_entry(const struct rondo_table *t, uint64_t hash) {
+    if (!t->count) return;
+    const struct rondo_line *line = line_at(t, index_of(t, (uint32_t)hash));
+    for (unsigned i = 0; i < WORDS; i++) {
+        if (line->words[i] >> TAG_SHIFT != hash >> TAG_SHIFT || line->words[i] == 0) continue;
+        const char *e = (const char *)entry_of(line->words[i]);
+        __builtin_prefetch(e);
+        __builtin_prefetch(e + RONDO_CACHE_LINE);
+        return;
+    }
+}
+
 /* Words are dense: the first empty one ends a chain. */
 static enum rondo_err chain_add(struct rondo_table *t, struct rondo_line *line, uint64_t word) {
     for (;;) {

@@ -40,6 +40,8 @@ struct rondo_entry *rondo_table_find(const struct rondo_table *t, uint64_t hash,
 
 /* Fetches the line of a hash into the CPU's cache. */
 void rondo_table_prefetch(const struct rondo_table *t, uint64_t hash);
+/* And, once that is there, the entry that it names. */
+void rondo_table_prefetch_entry(const struct rondo_table *t, uint64_t hash);
 
 /* Puts in an entry whose key is not there.  Errors: NOMEM (nothing changed). */
 RONDO_NODISCARD enum rondo_err rondo_table_insert(struct rondo_table *t, struct rondo_entry *e,

@@ -3,11 +3,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/sm.h"
+#include "server/ahead.h"
 #include <errno.h>
 
 enum {
     READ_BYTES = 64 * 1024,  /* of one recv */
     KEEP_BYTES = 256 * 1024, /* a larger buffer is not kept as a spare */
+    AHEAD = 32,              /* commands of a pipeline whose keys are fetched together */
     ROUNDS = 16              /* recvs in a row before others have their turn */
 };
 
@@ -118,7 +120,7 @@ static void send_output(struct rondo_conn *c) {
  * point into the buffer. */
 static bool make_room(struct rondo_conn *c) {
     rondo_buf_consume(&c->in, c->in_used);
-    c->in_used = 0;
+    c->in_used = c->ahead = 0;
     if (c->in.len > c->session.service->limits.input) {
         rondo_service_count(c->session.worker, closed_input, 1);
         return false;
@@ -209,10 +211,21 @@ static bool parse(struct rondo_conn *c) {
     return status == RONDO_RESP_READY;
 }
 
+/* Of a pipeline the keys are fetched some commands ahead. */
+static void look_ahead(struct rondo_conn *c) {
+    struct rondo_key keys[AHEAD];
+    size_t used = 0;
+    const char *data = c->in.data + c->in_used;
+    size_t n = rondo_ahead(data, c->in.len - c->in_used, c->session.db, keys, AHEAD, &used);
+    if (n > 1) rondo_keyspace_prefetch(c->session.service->ks, keys, n);
+    c->ahead = n == AHEAD ? c->in_used + used : c->in.len;
+}
+
 /* Runs what has come.  True if it stopped for want of input. */
 static bool run_commands(struct rondo_conn *c) {
     while (c->state == RONDO_CONN_OPEN) {
         if (is_full(c)) return false;
+        if (c->in_used >= c->ahead && c->in_used < c->in.len && !c->is_held) look_ahead(c);
         if (!parse(c)) return c->state == RONDO_CONN_OPEN;
         run_command(c);
         if (c->is_held) return false;
@@ -260,7 +273,7 @@ static enum rondo_conn_next pump(struct rondo_conn *c, uint64_t now_ns) {
         if (!is_readable && !can_go_on(c, is_out_of_input)) break;
         if (round == ROUNDS - 1) return RONDO_CONN_AGAIN;
     }
-    if (c->in_used == c->in.len && !c->is_held) c->in.len = c->in_used = 0;
+    if (c->in_used == c->in.len && !c->is_held) c->in.len = c->in_used = c->ahead = 0;
     give_back_buffers(c);
     return c->state == RONDO_CONN_CLOSED ? RONDO_CONN_END : RONDO_CONN_WAIT;
 }

@@ -51,6 +51,7 @@ struct rondo_conn {
     struct rondo_wire wire;
     struct rondo_buf in;
     size_t in_used; /* bytes of `in` that are done with */
+    size_t ahead;   /* bytes of `in` whose keys have been asked for */
     struct rondo_buf out;
     size_t out_sent; /* bytes of `out` that the socket took */
     size_t pushed;   /* bytes of messages since nothing waited */
