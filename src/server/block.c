@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "server/block.h"
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 struct rondo_block *rondo_block_new(void) {
@@ -10,6 +11,7 @@ struct rondo_block *rondo_block_new(void) {
 void rondo_block_free(struct rondo_block *b) {
     if (!b) return;
     rondo_block_unwatch(b);
+    rondo_free(b->buckets);
     for (struct rondo_queued *q = b->first, *next; q; q = next) {
         next = q->next;
         rondo_free(q);
@@ -51,21 +53,50 @@ enum rondo_err rondo_block_add(struct rondo_block *b, const struct rondo_command
     return RONDO_OK;
 }
 
-static bool is_watched(const struct rondo_block *b, const struct rondo_key *key) {
-    for (const struct rondo_watch *w = b->watches; w; w = w->next)
-        if (w->key.space == key->space && rondo_slice_eq(rondo_slice_of(w->key.data, w->key.len),
-                                                         rondo_slice_of(key->data, key->len)))
+/* ---- watches: a transaction may have very many ------------------------------------- */
+
+static struct rondo_watch **bucket(const struct rondo_block *b, uint64_t hash) {
+    return &b->buckets[hash & (b->n_buckets - 1)];
+}
+
+static void chain(struct rondo_block *b, struct rondo_watch *w) {
+    w->chain = *bucket(b, w->hash);
+    *bucket(b, w->hash) = w;
+}
+
+static enum rondo_err reserve_bucket(struct rondo_block *b) {
+    if (b->n_watches < b->n_buckets) return RONDO_OK;
+    size_t n = b->n_buckets ? 2 * b->n_buckets : 8;
+    struct rondo_watch **buckets = rondo_zalloc(n * sizeof *buckets);
+    if (!buckets) return RONDO_ERR_NOMEM;
+    rondo_free(b->buckets);
+    b->buckets = buckets;
+    b->n_buckets = n;
+    for (struct rondo_watch *w = b->watches; w; w = w->next) chain(b, w);
+    return RONDO_OK;
+}
+
+static bool is_watched(const struct rondo_block *b, const struct rondo_key *key, uint64_t hash) {
+    struct rondo_slice bytes = {key->data, key->len};
+    for (const struct rondo_watch *w = *bucket(b, hash); w; w = w->chain)
+        if (w->hash == hash && w->key.space == key->space &&
+            rondo_slice_eq(rondo_slice_of(w->key.data, w->key.len), bytes))
             return true;
     return false;
 }
 
 enum rondo_err rondo_block_watch(struct rondo_block *b, const struct rondo_key *key) {
-    if (is_watched(b, key)) return RONDO_OK;
+    uint64_t hash = rondo_hash(key->data, key->len, key->space);
+    if (reserve_bucket(b)) return RONDO_ERR_NOMEM;
+    if (is_watched(b, key, hash)) return RONDO_OK;
     struct rondo_watch *w = rondo_alloc(sizeof *w + key->len);
     if (!w) return RONDO_ERR_NOMEM;
     if (key->len) memcpy(w + 1, key->data, key->len);
-    *w = (struct rondo_watch){.next = b->watches, .key = {w + 1, key->len, key->space}};
+    *w = (struct rondo_watch){
+        .next = b->watches, .hash = hash, .key = {w + 1, key->len, key->space}};
     b->watches = w;
+    b->n_watches++;
+    chain(b, w);
     return RONDO_OK;
 }
 
@@ -76,13 +107,17 @@ void rondo_block_unwatch(struct rondo_block *b) {
 
 void rondo_block_unwatch_unset(struct rondo_block *b) {
     struct rondo_watch **at = &b->watches;
+    if (!b->buckets) return;
+    memset(b->buckets, 0, b->n_buckets * sizeof(struct rondo_watch *));
     while (*at) {
         struct rondo_watch *w = *at;
         if (w->is_set) {
+            chain(b, w);
             at = &w->next;
-            continue;
+        } else {
+            *at = w->next;
+            b->n_watches--;
+            rondo_free(w);
         }
-        *at = w->next;
-        rondo_free(w);
     }
 }

@@ -21,6 +21,8 @@ struct rondo_queued {
 
 struct rondo_watch {
     struct rondo_watch *next;
+    struct rondo_watch *chain; /* the next in its bucket */
+    uint64_t hash;
     struct rondo_key key; /* its bytes lie behind */
     uint64_t version;
     bool is_set; /* `version` is */
@@ -28,7 +30,9 @@ struct rondo_watch {
 
 struct rondo_block {
     struct rondo_queued *first, *last;
-    struct rondo_watch *watches;
+    struct rondo_watch *watches;  /* the newest first */
+    struct rondo_watch **buckets; /* the same by their keys; NULL: there was none */
+    size_t n_buckets, n_watches;
     size_t n;      /* commands */
     size_t bytes;  /* that they take */
     bool is_open;  /* after MULTI */

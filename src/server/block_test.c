@@ -201,11 +201,33 @@ static void test_a_block_without_memory(void **state) {
     }
 }
 
+/* A worker serves many: its time must not grow with the square of what one of them
+ * watches.  This would be minutes. */
+static void test_very_many_keys_are_watched(void **state) {
+    enum { MANY = 300000 };
+    struct rondo_block *b = rondo_block_new();
+    char name[16];
+    (void)state;
+    assert_non_null(b);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++) {
+            struct rondo_key key = {name, (size_t)snprintf(name, sizeof name, "%d", i), 0};
+            assert_int_equal(rondo_block_watch(b, &key), RONDO_OK);
+            b->watches->is_set = i % 3 != 0;
+        }
+        assert_int_equal(b->n_watches, MANY);
+    }
+    rondo_block_unwatch_unset(b);
+    assert_int_equal(b->n_watches, MANY / 3 * 2);
+    rondo_block_free(b);
+}
+
 int main(void) {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(test_a_block_is_queued_and_run),
         TEST(test_what_a_block_is_refused_for),
+        TEST(test_very_many_keys_are_watched),
         TEST(test_an_error_in_a_block_is_its_commands_own),
         TEST(test_a_block_loads_what_it_reads),
         TEST(test_a_block_does_not_load_what_it_overwrites),

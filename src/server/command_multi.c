@@ -55,8 +55,9 @@ static void finish_watch(struct rondo_op *op, struct rondo_resp_writer *w) {
         rondo_write_failed(w, failed);
         return;
     }
-    for (struct rondo_watch *watch = s->block->watches; watch; watch = watch->next) {
-        if (!watch->is_set) watch->version = rondo_keyspace_version(s->service->ks, &watch->key);
+    for (struct rondo_watch *watch = s->block->watches; watch && !watch->is_set;
+         watch = watch->next) {
+        watch->version = rondo_keyspace_version(s->service->ks, &watch->key);
         watch->is_set = true;
     }
     rondo_resp_write_simple(w, "OK");
