@@ -163,6 +163,18 @@ static void test_what_is_watched_is_loaded_first(void **state) {
            "+OK\n$6\nslow:1\n+OK\n+QUEUED\n*1\n+OK\n$1\nx\n");
 }
 
+static void test_the_time_that_replies_wait_is_counted(void **state) {
+    (void)state;
+    struct rondo_service_counts counts;
+    expect("GET slow:1\n", "$6\nslow:1\n");
+    rondo_service_sum(&t.service, &counts);
+    assert_int_equal(counts.reply_wait_ns, 0); /* nobody was behind it */
+    expect("GET slow:2\nPING\nPING\n", "$6\nslow:2\n+PONG\n+PONG\n");
+    rondo_service_sum(&t.service, &counts);
+    assert_in_range(counts.reply_wait_ns, 1, 2 * 2 * RONDO_MS); /* two, for one load */
+    assert_int_equal(counts.reply_wait_ns % 2, 0);
+}
+
 static void test_reset_leaves_a_block(void **state) {
     (void)state;
     expect("MULTI\nSET a 1\nRESET\nEXEC\nGET a\n",
@@ -237,6 +249,7 @@ int main(void) {
         TEST(test_a_watch_ends),
         TEST(test_a_watched_key_that_expires_stops_the_block),
         TEST(test_what_is_watched_is_loaded_first),
+        TEST(test_the_time_that_replies_wait_is_counted),
         TEST(test_reset_leaves_a_block),
         TEST(test_a_connection_that_ends_in_a_block_leaves_nothing),
         TEST(test_a_block_without_memory),

@@ -99,6 +99,7 @@ static void write_stats(struct info *i) {
     number(i, "rondo_protocol_errors", i->counts.protocol_errors);
     number(i, "rondo_waiting_commands", i->counts.slots);
     number(i, "rondo_held_commands", i->counts.held);
+    number(i, "rondo_reply_wait_usec", i->counts.reply_wait_ns / RONDO_US);
     number(i, "rondo_output_stalls", i->counts.stalls);
     number(i, "rondo_idle_disconnections", i->counts.closed_idle);
 }

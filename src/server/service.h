@@ -29,6 +29,7 @@
     X(protocol_errors, "connections closed because of what they sent")                             \
     X(slots, "commands that had to wait for a load or a store")                                    \
     X(held, "commands that had to wait for an earlier one of their connection")                    \
+    X(reply_wait_ns, "nanoseconds that replies waited for earlier ones of their connection")       \
     X(stalls, "times that a connection was not read because its answers were not taken")           \
     X(closed_output, "connections closed because too many answers were waiting")                   \
     X(closed_input, "connections closed because a command grew too large")                         \

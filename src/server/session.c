@@ -230,6 +230,14 @@ static bool next_is_silent(struct rondo_session *s) {
     return s->reply_mode == RONDO_REPLY_OFF || s->reply_mode == RONDO_REPLY_SKIP;
 }
 
+/* Time goes by for all replies that wait for an earlier one; called before their
+ * number changes. */
+static void count_waits(struct rondo_session *s, uint64_t now_ns) {
+    if (s->slots.n_ready > 0 && now_ns > s->counted_ns)
+        rondo_service_count(s->worker, reply_wait_ns, s->slots.n_ready * (now_ns - s->counted_ns));
+    s->counted_ns = now_ns;
+}
+
 static void after_reply(struct rondo_cmd *call, size_t start, bool is_silent) {
     struct rondo_session *s = call->session;
     struct rondo_buf *buf = call->w.buf;
@@ -238,6 +246,9 @@ static void after_reply(struct rondo_cmd *call, size_t start, bool is_silent) {
     /* CLIENT REPLY ON is answered although it was silent before it. */
     if (is_silent && s->reply_mode != RONDO_REPLY_ON) buf->len = start;
     if (s->reply_mode == RONDO_REPLY_SKIP) s->reply_mode = RONDO_REPLY_ON;
+    if (rondo_slots_count(&s->slots) == 0) return;
+    count_waits(s, call->now_ns);
+    rondo_slots_note_direct(&s->slots);
 }
 
 static enum rondo_session_status run(struct rondo_cmd *call) {
@@ -332,6 +343,7 @@ static bool finish(struct rondo_session *s, uint64_t number, struct rondo_op *op
     if (w.buf->len > start && w.buf->data[start] == '-')
         rondo_service_count(s->worker, error_replies, 1);
     if (op->is_silent) w.buf->len = start;
+    count_waits(s, rondo_runtime_now_ns(s->service->rt));
     return rondo_slots_complete(&s->slots, number) == RONDO_OK;
 }
 

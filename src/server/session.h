@@ -73,6 +73,7 @@ struct rondo_session {
     struct rondo_service_worker *worker; /* borrowed: of the thread that runs this */
     struct rondo_client *client;         /* borrowed */
     rondo_actor *actor;                  /* borrowed: where completions go */
+    uint64_t counted_ns;                 /* until when the waits of replies are counted */
     struct rondo_slots slots;
     void *leave; /* hub.h: the message that ends all subscriptions; NULL: never had any */
     struct rondo_block *block; /* NULL: in no MULTI, nothing watched */

@@ -147,12 +147,14 @@ enum rondo_err rondo_slots_complete(struct rondo_slots *s, uint64_t number) {
     RONDO_CHECK(is_open(s, number));
     free_op(s, at(s, number));
     at(s, number)->is_complete = true;
+    s->n_ready++;
 
     enum rondo_err err = RONDO_OK;
     while (s->head != s->tail && at(s, s->head)->is_complete) {
         struct rondo_slot *slot = at(s, s->head);
         if (!err) err = move_to(s->out, &slot->reply);
         if (!err) err = move_to(s->out, &slot->behind);
+        s->n_ready -= 1 + slot->n_behind;
         slot_fini(s, slot);
         s->head++;
     }

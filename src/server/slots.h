@@ -51,7 +51,8 @@ struct rondo_slot {
     uint64_t *keys;          /* NULL: `key` is the only one, or none is needed */
     uint64_t key;
     uint32_t n_keys;
-    uint8_t kind; /* enum rondo_access_kind */
+    uint32_t n_behind; /* replies in `behind` */
+    uint8_t kind;      /* enum rondo_access_kind */
     bool is_complete;
 };
 
@@ -62,6 +63,7 @@ struct rondo_slots {
     struct rondo_slot *ring;
     uint32_t cap;        /* of the ring, a power of two or 0 */
     uint64_t head, tail; /* numbers of the oldest slot and of the next one */
+    uint64_t n_ready;    /* replies that are there and wait for an earlier one */
 };
 
 void rondo_slots_init(struct rondo_slots *s, struct rondo_buf *out, rondo_slot_free_fn free_op);
@@ -95,6 +97,13 @@ bool rondo_slots_may_run(const struct rondo_slots *s, const struct rondo_access 
 static inline struct rondo_buf *rondo_slots_direct(struct rondo_slots *s) {
     if (s->head == s->tail) return s->out;
     return &s->ring[(s->tail - 1) & (s->cap - 1)].behind;
+}
+
+/* A reply was written there. */
+static inline void rondo_slots_note_direct(struct rondo_slots *s) {
+    if (s->head == s->tail) return;
+    s->ring[(s->tail - 1) & (s->cap - 1)].n_behind++;
+    s->n_ready++;
 }
 
 /* Makes sure that the next rondo_slots_open succeeds and says its number.

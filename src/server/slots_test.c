@@ -368,6 +368,31 @@ static void a_pipeline_gives_the_answers_of_a_serial_run(void **state) {
     }
 }
 
+static void test_it_knows_how_many_replies_wait(void **state) {
+    (void)state;
+    struct rondo_buf out = {0};
+    struct rondo_slots s;
+    struct rondo_access none = {RONDO_ACCESS_NONE, NULL, 0};
+    uint64_t first, second;
+    rondo_slots_init(&s, &out, NULL);
+    rondo_slots_note_direct(&s); /* waits for nobody */
+    assert_int_equal(s.n_ready, 0);
+    assert_int_equal(rondo_slots_reserve(&s, &first), RONDO_OK);
+    rondo_slots_open(&s, &none, NULL);
+    rondo_slots_note_direct(&s);
+    rondo_slots_note_direct(&s);
+    assert_int_equal(rondo_slots_reserve(&s, &second), RONDO_OK);
+    rondo_slots_open(&s, &none, NULL);
+    rondo_slots_note_direct(&s);
+    assert_int_equal(s.n_ready, 3);
+    assert_int_equal(rondo_slots_complete(&s, second), RONDO_OK);
+    assert_int_equal(s.n_ready, 4);
+    assert_int_equal(rondo_slots_complete(&s, first), RONDO_OK);
+    assert_int_equal(s.n_ready, 0);
+    rondo_slots_fini(&s);
+    rondo_buf_fini(&out);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replies_leave_in_the_order_of_the_requests),
@@ -379,6 +404,7 @@ int main(void) {
         cmocka_unit_test(idle_slots_own_no_room),
         cmocka_unit_test(every_failed_allocation_is_told),
         cmocka_unit_test(a_pipeline_gives_the_answers_of_a_serial_run),
+        cmocka_unit_test(test_it_knows_how_many_replies_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
