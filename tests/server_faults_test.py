@@ -341,6 +341,19 @@ class BadStarts(unittest.TestCase):
             self.assertRegex(str(c.read()), r"\ALOADERR user .*")
             self.assertEqual(c.command("SET", "plain", "v"), "OK")
 
+    def test_closed_standard_descriptors(self):
+        port_file = self.path + ".port"
+        with subprocess.Popen([RONDO, "serve", "--listen", "127.0.0.1:0", "--port-file", port_file],
+                              stdout=subprocess.PIPE,
+                              preexec_fn=lambda: (os.close(0), os.close(2))) as p:
+            try:
+                until(lambda: os.path.exists(port_file), what="the port file")
+                for fd in (0, 2):
+                    self.assertEqual(os.readlink(f"/proc/{p.pid}/fd/{fd}"), "/dev/null")
+            finally:
+                p.terminate()
+            self.assertEqual(p.wait(30), 0)
+
     def test_open_to_the_network(self):
         r = run("serve", "--listen", "0.0.0.0:0")
         self.assertEqual((r.returncode, r.stdout), (1, ""))

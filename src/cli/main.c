@@ -6,8 +6,10 @@
 #include "rondo/rondo.h"
 #include "server/admin.h"
 #include "source/source.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct command {
     const char *name;
@@ -68,6 +70,17 @@ static int run(int argc, char **argv) {
     return RONDO_EXIT_USAGE;
 }
 
+/* Else a socket or a database would be given the number of a closed one, and what is
+ * printed would go there.  Opened for reading, so that printing fails as before. */
+static void hold_standard_descriptors(void) {
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDONLY);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) (void)close(fd);
+}
+
 int main(int argc, char **argv) {
+    hold_standard_descriptors();
     return finish(run(argc, argv));
 }
