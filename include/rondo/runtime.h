@@ -132,6 +132,9 @@ RONDO_API void rondo_runtime_stats(const rondo_runtime *rt, struct rondo_runtime
  * touched by one worker at a time. */
 typedef void (*rondo_receive_fn)(rondo_actor *self, void *state, struct rondo_msg *m);
 
+/* What rondo_try_send does when a bound is reached. */
+enum rondo_when_full { RONDO_FULL_REFUSE = 0, RONDO_FULL_PAUSE };
+
 struct rondo_actor_options {
     size_t size;
     const char *name;                /* for traces and warnings; lent until the actor is freed */
@@ -140,6 +143,7 @@ struct rondo_actor_options {
     void (*free_state)(void *state); /* called once, after the last message, on any thread */
     unsigned pin;                    /* 0: runs anywhere; k: only on worker k - 1 */
     uint32_t bound;                  /* of what rondo_try_send leaves waiting; 0: none */
+    enum rondo_when_full when_full;  /* with a bound */
 };
 
 /* Starts an actor; the caller gets one reference.  An actor lives until it is
@@ -164,6 +168,12 @@ RONDO_API void rondo_send(rondo_actor *to, void *m);
  * this way are not handled yet (those that the caller's turn has not published
  * count, too).  What is sent otherwise (rondo_send, timers, replies, DOWN) passes
  * the bound and is not counted.  On an error the message is still the caller's.
+ *
+ * With RONDO_FULL_PAUSE a sender that is an actor is not refused: the message goes,
+ * and the sender handles no more until there is room again.  An actor that is over
+ * its own bound itself, or that others wait for, is never paused, so a cycle of
+ * such actors drains; one that multiplies messages is bounded by REFUSE alone.
+ * Threads, and actors that watch sockets, are refused as ever.
  * Errors: FULL; CLOSED (`to` has stopped; success does not mean that it will not).
  */
 RONDO_API RONDO_NODISCARD enum rondo_err rondo_try_send(rondo_actor *to, void *m);

@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/actor.h"
 #include "base/mem.h"
-#include "runtime/msg.h"
+#include "runtime/bound.h"
 
 struct rondo_actor *rondo_actor_new(struct rondo_runtime *rt, struct rondo_registry *registry,
                                     const struct rondo_actor_options *o) {
+    struct rondo_bound *bound = NULL;
     struct rondo_actor *a = rondo_alloc(sizeof *a);
     if (!a) return NULL;
+    if (o->bound) {
+        bound = rondo_zalloc(sizeof *bound);
+        if (!bound) {
+            rondo_free(a);
+            return NULL;
+        }
+        bound->limit = o->bound;
+        bound->pauses = o->when_full == RONDO_FULL_PAUSE;
+    }
     *a = (struct rondo_actor){
         .receive = o->receive,
         .state = o->state,
         .rt = rt,
-        .pin = o->pin,
+        .pin = (uint16_t)o->pin,
         .registry = registry,
         .free_state = o->free_state,
         .name = o->name ? o->name : "",
-        .bound = o->bound,
+        .bound = bound,
         .refs = 2,
         .stop = {.type = RONDO_MSG_STOP, .flags_ = RONDO_MSG_STATIC | RONDO_MSG_CONTROL},
     };
@@ -37,6 +47,7 @@ void rondo_actor_release(struct rondo_actor *a) {
     RONDO_DEBUG_CHECK(before > 0);
     if (before > 1) return;
     struct rondo_registry *registry = a->registry;
+    rondo_free(a->bound);
     rondo_free(a);
     rondo_registry_unref(registry);
 }

@@ -16,6 +16,7 @@
 #include "runtime/mailbox.h"
 #include "runtime/registry.h"
 
+struct rondo_bound;
 struct rondo_io;
 
 struct rondo_actor {
@@ -25,7 +26,8 @@ struct rondo_actor {
     void *state;                  /* whoever runs the turn */
     struct rondo_actor *run_next; /* whichever run queue it is on */
     struct rondo_runtime *rt;     /* const after init */
-    uint32_t pin;                 /* const after init; 0: none, k: worker k - 1 */
+    uint16_t pin;                 /* const after init; 0: none, k: worker k - 1 */
+    uint8_t is_paused;            /* atomic; changed under the runtime's pause_mu */
     uint8_t is_flushing;          /* atomic: a turn that ended still publishes what it sent */
     uint8_t is_stop_sent;         /* atomic */
     uint16_t home;                /* const after init; list of the registry */
@@ -37,8 +39,7 @@ struct rondo_actor {
     struct rondo_io *ios;            /* its worker only: what it watches */
     struct rondo_list watches;       /* its turns only: who wants to know when it stops */
     size_t refs;                     /* atomic */
-    uint32_t bound;                  /* const after init; of n_counted; 0: none */
-    uint32_t n_counted;              /* atomic: messages in the mailbox that count */
+    struct rondo_bound *bound;       /* const after init; NULL: none */
     struct rondo_msg stop;           /* so that stopping cannot fail */
 };
 

@@ -98,7 +98,7 @@ void rondo_schedule(struct rondo_actor *a, bool use_next) {
             schedule_pinned(a);
         else
             schedule_shared(a);
-    } else if (a->pin && a->pin - 1 != w->index) {
+    } else if (a->pin && a->pin != w->index + 1) {
         schedule_pinned(a);
     } else if (!use_next) {
         rondo_worker_enqueue(w, a);

@@ -34,6 +34,9 @@ enum {
     RONDO_OUTBOX_CAP = 64,
     RONDO_SERVICE_TURNS = 64, /* between a busy worker's looks elsewhere */
     RONDO_MAX_WORKERS = 1024,
+    /* bits of rondo_worker.leaving */
+    RONDO_LEAVE_STOP = 1,
+    RONDO_LEAVE_PAUSE = 2,
     /* bits of rondo_worker.state */
     RONDO_NOTIFIED = 1,
     RONDO_PARKED = 2,
@@ -50,7 +53,7 @@ struct rondo_worker {
     struct rondo_actor *next;
     struct rondo_actor *current; /* atomic: the monitor looks whether it is NULL */
     bool is_held_freed;          /* the held message was freed: do it once it is off */
-    bool is_stopping;            /* `current` stops after this message */
+    uint8_t leaving;             /* RONDO_LEAVE_*: what `current` does after this message */
     bool is_searching;
     unsigned spin_after;   /* parks until it spins again */
     unsigned spin_backoff; /* what spin_after becomes when spinning was in vain */
@@ -59,6 +62,7 @@ struct rondo_worker {
     unsigned index;                 /* const after init */
     struct rondo_runtime *rt;       /* const after init */
     struct rondo_runtime *local_rt; /* const after init; NULL in a simulation */
+    struct rondo_actor *pause_on;   /* with RONDO_LEAVE_PAUSE: counted reference */
     struct rondo_actor_queue pinned;
     struct rondo_poller poller;
     uint64_t random;
@@ -119,6 +123,8 @@ struct rondo_runtime {
     _Alignas(RONDO_CACHE_LINE) struct rondo_mutex shared_mu;
     struct rondo_actor_queue shared; /* guarded by shared_mu */
     unsigned n_shared;               /* atomic: its length */
+
+    struct rondo_mutex pause_mu; /* who is paused and why: bound.h */
 
     struct rondo_mutex mu; /* with `changed`: for those who wait for the runtime */
     struct rondo_cond changed;

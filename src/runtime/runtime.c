@@ -32,6 +32,7 @@ static void release(struct rondo_registry *r) {
     rondo_free(rt->workers);
     if (rt->scheduler) rt->scheduler->free(rt->scheduler);
     rondo_mutex_fini(&rt->shared_mu);
+    rondo_mutex_fini(&rt->pause_mu);
     rondo_mutex_fini(&rt->mu);
     rondo_cond_fini(&rt->changed);
     rondo_cond_fini(&rt->monitor);
@@ -84,6 +85,7 @@ static enum rondo_err runtime_init(struct rondo_runtime *rt, const struct rondo_
     rt->slow_turn_ns = o->slow_turn_ns ? o->slow_turn_ns : SLOW_TURN_NS;
     rt->slow_limit.burst = 5;
     rondo_mutex_init(&rt->shared_mu);
+    rondo_mutex_init(&rt->pause_mu);
     rondo_mutex_init(&rt->mu);
     rondo_cond_init(&rt->changed);
     rondo_cond_init(&rt->monitor);
@@ -284,7 +286,8 @@ enum rondo_err rondo_spawn(rondo_runtime *rt, const struct rondo_actor_options *
     struct rondo_actor_options o = {.size = sizeof o};
     if (options->size == 0) return RONDO_ERR_INVALID;
     memcpy(&o, options, options->size < sizeof o ? options->size : sizeof o);
-    if (!o.receive || o.pin > rt->n_workers) return RONDO_ERR_INVALID;
+    if (!o.receive || o.pin > rt->n_workers || o.when_full > RONDO_FULL_PAUSE)
+        return RONDO_ERR_INVALID;
     struct rondo_actor *a = rondo_actor_new(rt, &rt->registry, &o);
     if (!a) return RONDO_ERR_NOMEM;
     enum rondo_err err = add(rt, a);

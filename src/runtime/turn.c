@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/turn.h"
+#include "runtime/bound.h"
 #include "runtime/io.h"
 #include "runtime/monitor.h"
 #include "runtime/watch.h"
@@ -145,10 +146,8 @@ enum rondo_err rondo_try_send(rondo_actor *to, void *message) {
     struct rondo_msg *m = message;
     if (rondo_mailbox_is_dead(&to->mailbox)) return RONDO_ERR_CLOSED;
     if (to->bound) {
-        if (rondo_add_relaxed(&to->n_counted, 1) >= to->bound) {
-            rondo_sub_relaxed(&to->n_counted, 1);
-            return RONDO_ERR_FULL;
-        }
+        enum rondo_err err = rondo_bound_admit(to);
+        if (err) return err;
         m->flags_ |= RONDO_MSG_COUNTED;
     }
     rondo_send(to, m);
@@ -188,11 +187,30 @@ void rondo_actor_unref(rondo_actor *a) {
 void rondo_actor_stop(rondo_actor *a) {
     struct rondo_worker *w = rondo_this_worker;
     if (w && w->current == a) {
-        w->is_stopping = true;
+        w->leaving |= RONDO_LEAVE_STOP;
         return;
     }
     if (rondo_exchange_acq_rel(&a->is_stop_sent, 1)) return; /* pairs with itself */
     rondo_send(a, &a->stop);
+}
+
+static void forget_leaving(struct rondo_worker *w) {
+    struct rondo_actor *on = w->pause_on;
+    w->leaving = 0;
+    w->pause_on = NULL;
+    if (on) rondo_actor_release(on);
+}
+
+/* A send of this turn has met a full mailbox. */
+static __attribute__((noinline)) void pause_turn(struct rondo_worker *w, struct rondo_actor *a) {
+    struct rondo_actor *on = w->pause_on;
+    detach(w);
+    publish(w, false);
+    rondo_store_relaxed(&w->current, NULL);
+    w->leaving = 0;
+    w->pause_on = NULL;
+    if (!rondo_bound_pause(a, on)) rondo_bound_resume(a);
+    rondo_actor_release(on);
 }
 
 static __attribute__((noinline)) void die(struct rondo_worker *w, struct rondo_actor *a,
@@ -202,10 +220,11 @@ static __attribute__((noinline)) void die(struct rondo_worker *w, struct rondo_a
     publish(w, false);
     rondo_io_forget(a);
     rondo_actor_close(a);
+    rondo_bound_close(a);
     if (a->free_state) a->free_state(a->state);
     rondo_watch_tell(a, reason);
     publish(w, false);
-    w->is_stopping = false;
+    forget_leaving(w);
     rondo_store_relaxed(&w->current, NULL);
     rondo_registry_remove(registry, a->home, &a->node);
     rondo_actor_release(a);
@@ -260,7 +279,7 @@ static void report_slow(struct rondo_worker *w, const struct rondo_actor *a) {
 
 static __attribute__((noinline)) void uncount(struct rondo_actor *a, struct rondo_msg *m) {
     m->flags_ &= (uint8_t)~RONDO_MSG_COUNTED;
-    rondo_sub_relaxed(&a->n_counted, 1); /* a count; orders nothing */
+    rondo_bound_uncount(a);
 }
 
 /* A millisecond has passed, and maybe one turn has lasted all of it: the turn ends
@@ -272,7 +291,7 @@ static __attribute__((noinline)) void attend(struct rondo_worker *w, const struc
 }
 
 /* How a turn ended. */
-enum end { END_IDLE, END_MORE, END_STOP, END_SELF };
+enum end { END_IDLE, END_MORE, END_STOP, END_SELF, END_PAUSE };
 
 /* A message for the runtime. */
 static __attribute__((noinline)) enum end control(struct rondo_worker *w, struct rondo_actor *a,
@@ -307,7 +326,8 @@ static inline __attribute__((always_inline)) enum end handle(struct rondo_worker
                 attend(w, a);
                 batch = n;
             }
-            if (RONDO_UNLIKELY(w->is_stopping)) end = END_SELF;
+            if (RONDO_UNLIKELY(w->leaving))
+                end = w->leaving & RONDO_LEAVE_STOP ? END_SELF : END_PAUSE;
         }
         if (RONDO_LIKELY(end == END_MORE)) {
             if (!next && go_idle(w, a, next_actor))
@@ -329,10 +349,13 @@ run(struct rondo_worker *w, struct rondo_actor *a, unsigned batch) {
     enum end end = handle(w, a, batch, &next);
     rondo_count_up(&w->turns, 1);
     if (RONDO_LIKELY(end == END_IDLE)) return next;
-    if (end != END_MORE) {
+    if (end == END_PAUSE) {
+        pause_turn(w, a);
+    } else if (end != END_MORE) {
         die(w, a, end == END_SELF ? RONDO_DOWN_SELF : RONDO_DOWN_STOPPED);
     } else {
         publish(w, false);
+        if (w->pause_on) forget_leaving(w); /* by a message that was dropped */
         rondo_store_relaxed(&w->current, NULL);
         rondo_schedule(a, false);
     }
