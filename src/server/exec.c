@@ -188,7 +188,8 @@ static uint32_t ask_hub(struct rondo_exec *e) {
     return n;
 }
 
-void rondo_exec_take(struct rondo_op *op, size_t part, struct rondo_hub_reply *reply) {
+/* Of reply number `part`. */
+static void take_hub(struct rondo_op *op, size_t part, struct rondo_hub_reply *reply) {
     RONDO_CHECK(part < n_holes(op->exec) && op->waiting > 0);
     hole_at(op->exec, part)->text = reply->text;
     reply->text = (struct rondo_buf){0};
@@ -286,6 +287,8 @@ enum rondo_run rondo_exec_start(struct rondo_cmd *call, struct rondo_exec *e) {
     size_t n = e->view.n, waiting = 0;
     struct loads l = {0};
     call->op->exec = e;
+    call->op->free_exec = rondo_exec_free;
+    call->op->take_hub = take_hub;
     e->number = call->number;
     e->now_ns = call->now_ns;
     if (n > 0) {

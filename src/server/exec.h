@@ -29,7 +29,5 @@ enum rondo_run rondo_exec_start(struct rondo_cmd *call, struct rondo_exec *e);
 /* A command of the block asks the hub: the reply follows.  `question->args` stay
  * until the block is over. */
 enum rondo_run rondo_exec_ask(struct rondo_cmd *call, const struct rondo_hub_question *question);
-/* The hub's reply number `part`; its text is taken. */
-void rondo_exec_take(struct rondo_op *op, size_t part, struct rondo_hub_reply *reply);
 
 #endif

@@ -2,7 +2,6 @@
 #include "server/session.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "server/exec.h"
 #include <strings.h>
 
 /* A completion's id: the number of the slot, then the part of its op. */
@@ -15,7 +14,7 @@ void rondo_op_clear(struct rondo_op *op) {
     if (op->answers != &op->one) rondo_free(op->answers);
     rondo_free(op->places);
     rondo_buf_fini(&op->text);
-    rondo_exec_free(op->exec);
+    if (op->exec) op->free_exec(op->exec);
     *op = (struct rondo_op){0};
 }
 
@@ -370,7 +369,7 @@ bool rondo_session_hub_reply(struct rondo_session *s, struct rondo_hub_reply *re
     rondo_store_relaxed(&s->client->patterns, reply->patterns);
     if (!op) return true;
     if (op->exec) {
-        rondo_exec_take(op, reply->id & ((1u << PART_BITS) - 1), reply);
+        op->take_hub(op, reply->id & ((1u << PART_BITS) - 1), reply);
         return op->waiting > 0 || finish(s, number, op, NULL);
     }
     op->text = reply->text;

@@ -44,6 +44,9 @@ struct rondo_exec;
 
 /* Writes the reply of an op whose answers are all there. */
 typedef void (*rondo_finish_fn)(struct rondo_op *op, struct rondo_resp_writer *w);
+/* What EXEC adds to its op: exec.h. */
+typedef void (*rondo_exec_free_fn)(struct rondo_exec *e);
+typedef void (*rondo_hub_take_fn)(struct rondo_op *op, size_t part, struct rondo_hub_reply *reply);
 /* Takes more than the answer out of a message that is larger than a reply. */
 typedef void (*rondo_take_fn)(struct rondo_op *op, struct rondo_reply *reply);
 
@@ -62,6 +65,8 @@ struct rondo_op {
     struct rondo_view *view;       /* borrowed: of the block that the call is part of, or NULL */
     struct rondo_session *session; /* of WATCH */
     struct rondo_exec *exec;       /* of EXEC */
+    rondo_exec_free_fn free_exec;  /* with exec */
+    rondo_hub_take_fn take_hub;    /* with exec: takes the text of a reply of the hub */
     uint8_t proto;                 /* the protocol of the reply: HELLO may change it meanwhile */
     bool is_silent;                /* CLIENT REPLY OFF or SKIP */
 };
