@@ -412,6 +412,21 @@ struct rondo_cache_stats {
 /* A snapshot; each counter is exact once the cache is at rest. */
 RONDO_API void rondo_cache_stats(rondo_cache *cache, struct rondo_cache_stats *out);
 
+/* How long something took: buckets[i] counts what took less than 2^i microseconds
+ * and not less than half of that; the last one everything above. */
+#define RONDO_TIMES_BUCKETS 32
+struct rondo_times {
+    uint64_t count, sum_ns;
+    uint64_t buckets[RONDO_TIMES_BUCKETS];
+};
+struct rondo_cache_times {
+    struct rondo_times loads; /* calls of the source that load, from start to end */
+    struct rondo_times waits; /* of those who waited, for a load or a write, to their answer */
+};
+
+/* A snapshot, as rondo_cache_stats. */
+RONDO_API void rondo_cache_times(rondo_cache *cache, struct rondo_cache_times *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -361,3 +361,12 @@ void rondo_cache_stats(rondo_cache *cache, struct rondo_cache_stats *out) {
     }
     *out = sum;
 }
+
+void rondo_cache_times(rondo_cache *cache, struct rondo_cache_times *out) {
+    struct rondo_cache_times sum = {0};
+    struct rondo_shards *shards = &cache->ks->shards;
+    for (size_t i = 0; i < shards->n; i++)
+        rondo_shard_times(&shards->at[i], &cache->policy, &sum.waits);
+    if (cache->policy.loader) rondo_loader_times(cache->policy.loader, &sum.loads);
+    *out = sum;
+}

@@ -41,6 +41,7 @@ struct rondo_call {
     void *arg;
     struct rondo_load load; /* what the source sees */
     size_t n;
+    uint64_t begun_ns; /* when it was made */
     bool has_run;
     bool is_stuck;         /* beyond its time; guarded by the loader's lock */
     bool was_made;         /* the source was asked: the breaker let it through */

@@ -34,6 +34,7 @@ enum {
     RONDO_ENTRY_ABSENT = 8,   /* remembers an absence */
     RONDO_ENTRY_ERROR = 16,   /* remembers an error */
     RONDO_ENTRY_WRITTEN = 32, /* a caller wrote it, no load did */
+    RONDO_ENTRY_LOADING = 64, /* a load for its key is under way: eviction passes it over */
     RONDO_ENTRY_NEGATIVE = RONDO_ENTRY_ABSENT | RONDO_ENTRY_ERROR
 };
 

@@ -88,14 +88,16 @@ void rondo_evict_replace(struct rondo_evict *ev, struct rondo_entry *old, struct
     rondo_ring_replace(ring_of(ev, old), old, e);
 }
 
-/* The main queue's next to go; everybody's counter falls as it passes, so this
- * ends. */
+/* The main queue's next to go; everybody's counter falls as it passes, and those
+ * that are being loaded are passed over at most once each, so this ends. */
 static struct rondo_entry *pick_main(struct rondo_evict *ev) {
     struct rondo_entry *e;
+    uint64_t may_pass = ev->main.count;
     while ((e = rondo_ring_pop(&ev->main)) != NULL) {
-        unsigned freq = rondo_entry_bits(e) & RONDO_ENTRY_FREQ;
-        if (freq == 0) break;
-        rondo_entry_set_bits(e, RONDO_ENTRY_FREQ, freq - 1);
+        unsigned bits = rondo_entry_bits(e), freq = bits & RONDO_ENTRY_FREQ;
+        if (freq == 0 && (!(bits & RONDO_ENTRY_LOADING) || may_pass == 0)) break;
+        if (freq == 0) may_pass--;
+        rondo_entry_set_bits(e, RONDO_ENTRY_FREQ, freq ? freq - 1 : 0);
         RONDO_CHECK(rondo_ring_push(&ev->main, e) == RONDO_OK);
     }
     if (e) ev->main_bytes -= rondo_entry_cost(e);
@@ -108,7 +110,7 @@ static bool pick_small(struct rondo_evict *ev, struct rondo_entry **out) {
     size_t cost = rondo_entry_cost(e);
     ev->small_bytes -= cost;
     *out = e;
-    if ((rondo_entry_bits(e) & RONDO_ENTRY_FREQ) == 0) {
+    if ((rondo_entry_bits(e) & (RONDO_ENTRY_FREQ | RONDO_ENTRY_LOADING)) == 0) {
         remember(ev, e);
         return true;
     }

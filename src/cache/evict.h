@@ -10,6 +10,8 @@
  * to the main queue at once.
  * (J. Yang et al., "FIFO queues are all you need for cache eviction", SOSP '23.)
  *
+ * An entry whose key is being loaded is passed over, unless there are no others.
+ *
  * An access is a counter of two bits in the entry: no queue moves on a hit.
  * Pure: no clock, no lock, no memory of entries but the two rings.
  */

@@ -8,6 +8,7 @@
 #include "base/sync.h"
 #include "cache/breaker.h"
 #include "cache/call.h"
+#include "cache/times.h"
 
 enum { AUTO_THREADS_MAX = 16 };
 
@@ -37,6 +38,7 @@ struct rondo_loader {
     unsigned busy;
     unsigned stuck; /* calls beyond their time */
     uint64_t loads, calls, ignored;
+    struct rondo_times times;
 };
 
 /* What a pool thread keeps: its connection. */
@@ -176,7 +178,8 @@ static void call_run(struct rondo_job *job, void *thread) {
     call->n = start(l, call, take(l, call));
     if (call->n == 0) return;
     rondo_call_prepare(call);
-    call->was_made = rondo_breaker_passes(&l->breaker, rondo_runtime_now_ns(l->rt));
+    call->begun_ns = rondo_runtime_now_ns(l->rt);
+    call->was_made = rondo_breaker_passes(&l->breaker, call->begun_ns);
     if (!call->was_made) {
         rondo_call_fail(call, RONDO_ERR_CONNECT, breaker_text);
         return;
@@ -215,12 +218,16 @@ static void land_all(struct rondo_loader *l, struct rondo_call *call, struct ron
 /* Counts a call that was made and tells the breaker how it ended. */
 static void count_call(struct rondo_loader *l, const struct rondo_call *call) {
     bool failed = call->failed != RONDO_OK, has_turned = false;
+    uint64_t now_ns = rondo_runtime_now_ns(l->rt);
     rondo_mutex_lock(&l->mu);
     l->ignored += call->ignored;
     if (call->was_made) {
         l->calls++;
-        if (call->flights[0]->kind == RONDO_FLIGHT_LOAD) l->loads += call->n;
-        has_turned = rondo_breaker_note(&l->breaker, failed, rondo_runtime_now_ns(l->rt));
+        if (call->flights[0]->kind == RONDO_FLIGHT_LOAD) {
+            l->loads += call->n;
+            rondo_times_note(&l->times, call->begun_ns, now_ns);
+        }
+        has_turned = rondo_breaker_note(&l->breaker, failed, now_ns);
     }
     rondo_mutex_unlock(&l->mu);
     if (has_turned)
@@ -520,6 +527,12 @@ void rondo_loader_free(struct rondo_loader *l) {
     if (l->opt.source.ops->close) l->opt.source.ops->close(l->opt.source.self);
     rondo_mutex_fini(&l->mu);
     rondo_free(l);
+}
+
+void rondo_loader_times(struct rondo_loader *l, struct rondo_times *sum) {
+    rondo_mutex_lock(&l->mu);
+    rondo_times_merge(sum, &l->times);
+    rondo_mutex_unlock(&l->mu);
 }
 
 void rondo_loader_stats(struct rondo_loader *l, struct rondo_loader_stats *out) {

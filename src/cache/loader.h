@@ -114,6 +114,8 @@ struct rondo_loader_stats {
     uint64_t queued, threads, busy, breaker_open;
     uint64_t stuck; /* threads beyond load_timeout now */
 };
+/* Adds how long its calls that load took. */
+void rondo_loader_times(struct rondo_loader *l, struct rondo_times *sum);
 void rondo_loader_stats(struct rondo_loader *l, struct rondo_loader_stats *out);
 
 #endif

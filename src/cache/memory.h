@@ -33,6 +33,7 @@ struct rondo_part {
     uint64_t negative_bytes;     /* of those that are no values */
     bool is_closed;
     struct rondo_cache_stats stats; /* what is counted in this shard */
+    struct rondo_times waits;
 };
 
 struct rondo_memory {

@@ -175,6 +175,7 @@ static void test_R6_absences_evict_no_value(void **state) {
     struct rondo_cache_options o = test_options(&t);
     o.miss_ttl_ns = 3600 * RONDO_SEC;
     o.memory_bytes = 4 << 20;
+    o.load_timeout_ns = RONDO_OFF;
     begin(o);
     for (int i = 0; i < 1000; i++) {
         char key[16];
@@ -446,6 +447,43 @@ static void test_R12_a_third_load_waits_for_a_superseded_call(void **state) {
     test_end(&t);
 }
 
+/* ----------------------------------------------------------------------- R15 --- */
+
+static void flood(unsigned from, unsigned n) {
+    static char value[900];
+    memset(value, 'x', sizeof value - 1);
+    for (unsigned i = from; i < from + n; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "f%u", i);
+        test_put(&t, key, value, (struct rondo_write){0});
+        get(key, i); /* so that it is kept as long as others that are read */
+    }
+}
+
+static void test_R15_eviction_passes_over_what_is_being_loaded(void **state) {
+    (void)state;
+    struct rondo_cache_options o = test_options(&t);
+    o.memory_bytes = 4 << 20;
+    o.load_timeout_ns = RONDO_OFF;
+    begin(o);
+    test_put(&t, "loading", "old", (struct rondo_write){0});
+    test_put(&t, "idle", "old", (struct rondo_write){0});
+    t.source.delay_ns = 100 * RONDO_SEC;
+    struct rondo_key k = test_key("loading");
+    assert_int_equal(rondo_cache_refresh(t.cache, &k), RONDO_OK);
+    test_advance(&t, RONDO_SEC);
+    flood(0, 20000);
+    assert_true(test_stats(&t).evicted > 10000);
+    assert_int_equal(test_peek(&t, "idle").outcome, RONDO_ABSENT);
+    assert_string_equal(test_peek(&t, "loading").text, "old");
+    test_advance(&t, 200 * RONDO_SEC);
+    assert_string_equal(test_peek(&t, "loading").text, "loading=1");
+    flood(20000, 20000); /* like any other again */
+    assert_int_equal(test_peek(&t, "loading").outcome, RONDO_ABSENT);
+    assert_true(test_stats(&t).bytes <= 4 << 20);
+    test_end(&t);
+}
+
 /* ------------------------------------------------------------------------ R8 --- */
 
 /* A hanging source takes its threads, which others replace up to max_stuck; then
@@ -508,6 +546,7 @@ int main(void) {
                                setup),
         cmocka_unit_test_setup(test_R12_a_flush_supersedes, setup),
         cmocka_unit_test_setup(test_R12_a_third_load_waits_for_a_superseded_call, setup),
+        cmocka_unit_test_setup(test_R15_eviction_passes_over_what_is_being_loaded, setup),
         cmocka_unit_test_setup(test_R8_stuck_threads_are_replaced_then_the_breaker_opens, setup),
     };
     return cmocka_run_group_tests_name("rules", tests, NULL, NULL);

@@ -131,6 +131,8 @@ void rondo_shard_close_part(struct rondo_shard *s, const struct rondo_policy *po
 /* Adds the counters of a cache's part. */
 void rondo_shard_stats(struct rondo_shard *s, const struct rondo_policy *policy,
                        struct rondo_cache_stats *sum);
+void rondo_shard_times(struct rondo_shard *s, const struct rondo_policy *policy,
+                       struct rondo_times *waits);
 uint64_t rondo_shard_size(struct rondo_shard *s, unsigned space);
 
 /* What the loader of every cache of a keyspace calls; host_arg is unused. */

@@ -9,6 +9,9 @@ void rondo_shard_take_down_locked(struct rondo_shard *s, struct rondo_flight *f)
     rondo_flight_move(f, RONDO_FLIGHT_LANDED);
     rondo_deadline_clear(&f->deadline);
     rondo_flights_remove(&s->flights, f);
+    struct rondo_entry *e =
+        rondo_table_find(&s->memory.table, f->hash, f->space, rondo_flight_key(f));
+    if (e) rondo_entry_set_bits(e, RONDO_ENTRY_LOADING, 0);
     part->stats.flights--;
     rondo_shard_account_locked(s, part, rondo_flight_size(f), false);
 }

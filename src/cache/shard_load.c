@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "cache/loader.h"
 #include "cache/shard_internal.h"
+#include "cache/times.h"
 
 static struct rondo_part *part_of(const struct rondo_spot *at) {
     return at->shard->memory.parts[at->policy->id];
@@ -62,7 +63,12 @@ void rondo_shard_note_left_locked(struct rondo_shard *s, struct rondo_part *part
 
 void rondo_shard_leave_all_locked(struct rondo_shard *s, struct rondo_flight *f,
                                   struct rondo_list *out) {
-    rondo_shard_note_left_locked(s, f->owner, f->n_waiters);
+    struct rondo_part *part = f->owner;
+    uint64_t now_ns = f->n_waiters ? rondo_runtime_now_ns(s->shards->rt) : 0;
+    RONDO_LIST_FOREACH(&f->waiters, node)
+    rondo_times_note(&part->waits, RONDO_LIST_ENTRY(node, struct rondo_waiter, link)->joined_ns,
+                     now_ns);
+    rondo_shard_note_left_locked(s, part, f->n_waiters);
     rondo_flight_leave_all(f, out);
 }
 
@@ -80,7 +86,8 @@ static void join(const struct rondo_spot *at, struct rondo_flight *f, struct ron
 }
 
 /* A new flight, on the table; NULL when out of memory. */
-static struct rondo_flight *take_off(const struct rondo_spot *at, struct rondo_slice client) {
+static struct rondo_flight *take_off(const struct rondo_spot *at, struct rondo_slice client)
+    RONDO_REQUIRES(at->shard->mu) {
     struct rondo_shard *s = at->shard;
     struct rondo_flight *f = rondo_flight_new(at->hash, at->key, client);
     if (!f) return NULL;
@@ -93,6 +100,8 @@ static struct rondo_flight *take_off(const struct rondo_spot *at, struct rondo_s
         rondo_flight_free(f);
         return NULL;
     }
+    struct rondo_entry *e = rondo_shard_find_locked(at);
+    if (e) rondo_entry_set_bits(e, 0, RONDO_ENTRY_LOADING);
     part_of(at)->stats.flights++;
     rondo_shard_account_locked(s, part_of(at), rondo_flight_size(f), true);
     return f;
@@ -200,7 +209,8 @@ static enum rondo_outcome lead_write(const struct rondo_spot *at, const struct o
 }
 
 /* A load for nobody in particular. */
-static enum rondo_err lead_background(const struct rondo_spot *at, struct rondo_after *after) {
+static enum rondo_err lead_background(const struct rondo_spot *at, struct rondo_after *after)
+    RONDO_REQUIRES(at->shard->mu) {
     enum rondo_err err = admit(at);
     if (err) return err;
     struct rondo_flight *f = take_off(at, rondo_slice_of(NULL, 0));
@@ -362,13 +372,13 @@ enum rondo_err rondo_shard_refresh(const struct rondo_spot *at) {
     struct rondo_shard *s = at->shard;
     struct rondo_after after;
     rondo_after_init(&after);
-    rondo_mutex_lock(&s->mu);
+    rondo_mutex_lock(&at->shard->mu);
     enum rondo_err err = RONDO_OK;
     if (part_of(at)->is_closed)
         err = RONDO_ERR_CLOSED;
     else if (!rondo_flights_find(&s->flights, at->hash, at->key, s->epochs[at->key->space]))
         err = lead_background(at, &after);
-    rondo_mutex_unlock(&s->mu);
+    rondo_mutex_unlock(&at->shard->mu);
     rondo_after_run(&after, s, rondo_ms_of(at->now_ns));
     return err;
 }
@@ -390,6 +400,7 @@ bool rondo_shard_leave(const struct rondo_spot *at, const void *arg) {
     struct rondo_waiter *w = rondo_flights_waiter(&s->flights, at->hash, at->key, arg);
     if (w) {
         rondo_flight_leave(w->flight, w);
+        rondo_times_note(&part_of(at)->waits, w->joined_ns, rondo_runtime_now_ns(s->shards->rt));
         rondo_shard_note_left_locked(s, part_of(at), 1);
         part_of(at)->stats.waits_timeout++;
     }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "cache/loader.h"
 #include "cache/shard_internal.h"
+#include "cache/times.h"
 
 static void fail_waiters(struct rondo_list *waiters, const struct rondo_policy *policy,
                          enum rondo_err err, enum rondo_policy_text text) {
@@ -18,6 +19,7 @@ static void end_waiter_locked(struct rondo_shard *s, struct rondo_waiter *w, uin
     struct rondo_part *part = f->owner;
     struct rondo_key key = rondo_flight_full_key(f);
     rondo_flight_leave(f, w);
+    rondo_times_note(&part->waits, w->joined_ns, rondo_runtime_now_ns(s->shards->rt));
     rondo_shard_note_left_locked(s, part, 1);
     part->stats.waits_timeout++;
     if (f->kind != RONDO_FLIGHT_LOAD)
@@ -93,6 +95,13 @@ void rondo_shard_tick(struct rondo_shard *s, uint64_t now_ms) {
     rondo_shard_arm_locked(s, &after);
     rondo_mutex_unlock(&s->mu);
     rondo_after_run(&after, s, now_ms);
+}
+
+void rondo_shard_times(struct rondo_shard *s, const struct rondo_policy *policy,
+                       struct rondo_times *waits) {
+    rondo_mutex_lock(&s->mu);
+    rondo_times_merge(waits, &s->memory.parts[policy->id]->waits);
+    rondo_mutex_unlock(&s->mu);
 }
 
 struct closing {
