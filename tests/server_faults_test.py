@@ -178,9 +178,11 @@ class Limits(unittest.TestCase):
             until(reconnect, what="room for a client")
 
     def test_idle_clients_are_closed(self):
-        with start(args=("--idle-timeout", "50ms")) as server, server.connect() as c:
-            self.assertTrue(c.is_closed())
-            self.assertEqual(server.info("stats")["rondo_idle_disconnections"], "1")
+        for config, args in ((CONFIG, ("--idle-timeout", "50ms")),
+                             ("idle_timeout: 50ms\n" + CONFIG, ())):
+            with start(config, args) as server, server.connect() as c:
+                self.assertTrue(c.is_closed())
+                self.assertEqual(server.info("stats")["rondo_idle_disconnections"], "1")
 
     def test_no_descriptors_left(self):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -78,6 +78,11 @@ static enum rondo_err read_config(const struct serve *s, int n_operands, char **
                               print_mistake, NULL, out);
 }
 
+static uint64_t idle_limit(const struct serve *s, const struct rondo_config *config) {
+    if (s->idle_ns) return s->idle_ns;
+    return config->idle_timeout_ns == RONDO_OFF ? 0 : config->idle_timeout_ns;
+}
+
 static int run(struct serve *s, const struct rondo_config_address *listen, int n_operands,
                char **operands) {
     struct rondo_config *config = NULL;
@@ -91,7 +96,7 @@ static int run(struct serve *s, const struct rondo_config_address *listen, int n
     if (listen->is_set) config->listen = *listen;
     if (s->has_workers) config->workers = s->workers;
     struct rondo_server_options options = {
-        .limits = {.idle_ns = s->idle_ns},
+        .limits = {.idle_ns = idle_limit(s, config)},
         .drain_timeout_ns = s->drain_ns ? s->drain_ns : config->drain_timeout_ns};
     int code = rondo_server_run(config, &options, tell_port, s);
     rondo_config_free(config);

@@ -153,11 +153,12 @@ static const struct {
 } table[] = {
     {"port: 6380\n",
      "r.yaml:1: port: unknown option, allowed: listen admin workers memory "
-     "max_connections drain_timeout password insecure unmatched log_level log_format caches\n"},
+     "max_connections drain_timeout idle_timeout password insecure unmatched log_level log_format "
+     "caches\n"},
     {"lisen: 127.0.0.1:6380\n",
      "r.yaml:1: lisen: unknown option, did you mean \"listen\"? allowed: listen admin workers "
-     "memory max_connections drain_timeout password insecure unmatched log_level log_format "
-     "caches\n"},
+     "memory max_connections drain_timeout idle_timeout password insecure unmatched log_level "
+     "log_format caches\n"},
     {"listen: 6380\n", "r.yaml:1: listen: found \"6380\": an address and a port: 127.0.0.1:6380, "
                        "[::1]:6380, localhost:6380 or *:6380\n"},
     {"listen: 127.0.0.1:70000\n", "r.yaml:1: listen: found \"127.0.0.1:70000\": a port is 0 (any "

@@ -36,6 +36,7 @@ struct rondo_config {
     uint64_t memory_bytes;              /* of all caches; 0: half of what the machine has */
     uint32_t max_connections;           /* [10,000] */
     uint64_t drain_timeout_ns;          /* 0: what the server takes [10 s] */
+    uint64_t idle_timeout_ns;           /* of a connection; 0, RONDO_OFF: none */
     char *password;                     /* NULL: none */
     bool insecure;                      /* serve beyond loopback without a password */
     bool refuse_unmatched;              /* `unmatched: refuse` */

@@ -196,6 +196,8 @@ static const struct rondo_config_option table[] = {
         "connections at the same time"),
     ROW("drain_timeout", read_duration, SERVER(drain_timeout_ns), "a duration", "10s",
         "how long a stop waits for loads and writes under way"),
+    ROW("idle_timeout", read_duration_or_off, SERVER(idle_timeout_ns), "a duration or off", "off",
+        "connections that are idle so long are closed"),
     ROW("password", read_password, SERVER(password), "1 to 512 bytes", "none",
         "what clients must give with AUTH"),
     ROW("insecure", read_bool, SERVER(insecure), "yes or no", "no",

@@ -114,6 +114,7 @@ static const struct {
     {RONDO_CONFIG_SERVER, "memory", "half of the cgroup's limit or of the RAM"},
     {RONDO_CONFIG_SERVER, "workers", "auto: one a core"},
     {RONDO_CONFIG_SERVER, "drain_timeout", "10s"},
+    {RONDO_CONFIG_SERVER, "idle_timeout", "off"},
 };
 
 static void test_every_default_that_is_promised_can_be_set(void **state) {
