@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/actor.h"
 #include "base/mem.h"
-#include "runtime/bound.h"
+#include "runtime/msg.h"
 
 struct rondo_actor *rondo_actor_new(struct rondo_runtime *rt, struct rondo_registry *registry,
                                     const struct rondo_actor_options *o) {
-    struct rondo_bound *bound = NULL;
     struct rondo_actor *a = rondo_alloc(sizeof *a);
     if (!a) return NULL;
-    if (o->bound) {
-        bound = rondo_zalloc(sizeof *bound);
-        if (!bound) {
-            rondo_free(a);
-            return NULL;
-        }
-        bound->limit = o->bound;
-        bound->pauses = o->when_full == RONDO_FULL_PAUSE;
-    }
     *a = (struct rondo_actor){
         .receive = o->receive,
         .state = o->state,
@@ -25,7 +15,6 @@ struct rondo_actor *rondo_actor_new(struct rondo_runtime *rt, struct rondo_regis
         .registry = registry,
         .free_state = o->free_state,
         .name = o->name ? o->name : "",
-        .bound = bound,
         .refs = 2,
         .stop = {.type = RONDO_MSG_STOP, .flags_ = RONDO_MSG_STATIC | RONDO_MSG_CONTROL},
     };

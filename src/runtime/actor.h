@@ -39,7 +39,7 @@ struct rondo_actor {
     struct rondo_io *ios;            /* its worker only: what it watches */
     struct rondo_list watches;       /* its turns only: who wants to know when it stops */
     size_t refs;                     /* atomic */
-    struct rondo_bound *bound;       /* const after init; NULL: none */
+    struct rondo_bound *bound;       /* const after spawn; NULL: none; owned */
     struct rondo_msg stop;           /* so that stopping cannot fail */
 };
 

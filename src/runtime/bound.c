@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "runtime/bound.h"
+#include "base/mem.h"
+
+struct rondo_bound *rondo_bound_new(uint32_t limit, enum rondo_when_full when_full) {
+    struct rondo_bound *b = rondo_zalloc(sizeof *b);
+    if (!b) return NULL;
+    b->limit = limit;
+    b->pauses = when_full == RONDO_FULL_PAUSE;
+    return b;
+}
 
 void rondo_bound_resume(struct rondo_actor *a) {
     if (rondo_mailbox_first(&a->mailbox)) rondo_schedule(a, false);

@@ -32,6 +32,9 @@ struct rondo_bound {
     struct rondo_actor *paused_on; /* whom the owner of this bound waits for */
 };
 
+/* Zeroed but for the limit; freed with its actor by rondo_free.  NULL: no memory. */
+struct rondo_bound *rondo_bound_new(uint32_t limit, enum rondo_when_full when_full);
+
 /* Counts a message to `to`, which has a bound, before it is sent; may mark the
  * sending turn to pause.  Errors: FULL. */
 RONDO_NODISCARD enum rondo_err rondo_bound_admit(struct rondo_actor *to);

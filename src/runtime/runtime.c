@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/mem.h"
+#include "runtime/bound.h"
 #include "runtime/delay.h"
 #include "runtime/executor.h"
 #include "runtime/monitor.h"
@@ -290,7 +291,12 @@ enum rondo_err rondo_spawn(rondo_runtime *rt, const struct rondo_actor_options *
         return RONDO_ERR_INVALID;
     struct rondo_actor *a = rondo_actor_new(rt, &rt->registry, &o);
     if (!a) return RONDO_ERR_NOMEM;
-    enum rondo_err err = add(rt, a);
+    enum rondo_err err = RONDO_OK;
+    if (o.bound) {
+        a->bound = rondo_bound_new(o.bound, o.when_full);
+        if (!a->bound) err = RONDO_ERR_NOMEM;
+    }
+    if (!err) err = add(rt, a);
     if (err) {
         rondo_actor_release(a);
         rondo_actor_release(a);
