@@ -85,6 +85,11 @@ struct rondo_runtime_options {
     bool simulate;         /* one thread, fake clock, seeded choices; overrides `threads` */
     uint64_t seed;         /* of the simulation */
     uint64_t slow_turn_ns; /* a turn longer than this is named in the log; 0: 10 ms */
+    /* Dead letters: called with each message that is dropped, before it is freed
+     * (lent: look at it, do not keep it), on the thread that drops it, in a turn or
+     * not.  Not for what is dropped once rondo_runtime_free has returned. */
+    void (*on_drop)(void *arg, const rondo_actor *to, const struct rondo_msg *m);
+    void *drop_arg;
 };
 
 /* Starts a runtime; NULL options are the defaults.

@@ -44,7 +44,12 @@ void rondo_actor_release(struct rondo_actor *a) {
 static void drop_one(void *arg, struct rondo_msg *m) {
     struct rondo_actor *a = arg;
     m->flags_ &= (uint8_t)~RONDO_MSG_COUNTED;
-    if (!(m->flags_ & RONDO_MSG_CONTROL)) rondo_add_relaxed(&a->registry->dropped, 1);
+    if (!(m->flags_ & RONDO_MSG_CONTROL)) {
+        struct rondo_registry *r = a->registry;
+        rondo_add_relaxed(&r->dropped, 1);
+        /* pairs with the end of rondo_runtime_free */
+        if (r->on_drop && !rondo_load_acquire(&r->is_quiet)) r->on_drop(r->drop_arg, a, m);
+    }
     rondo_msg_release(m);
 }
 

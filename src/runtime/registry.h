@@ -13,6 +13,7 @@
 
 #include "base/list.h"
 #include "base/sync.h"
+#include "rondo/runtime.h"
 #include <stddef.h>
 
 struct rondo_registry_list {
@@ -28,6 +29,10 @@ struct rondo_registry {
     uint64_t spawned; /* atomic */
     unsigned n_lists; /* const after init */
     struct rondo_registry_list *lists;
+    /* What tells of dropped messages: const after init, but for `is_quiet`, atomic. */
+    void (*on_drop)(void *arg, const rondo_actor *to, const struct rondo_msg *m);
+    void *drop_arg;
+    bool is_quiet;
     void (*on_empty)(struct rondo_registry *r); /* the last live actor is gone */
     void (*release)(struct rondo_registry *r);
 };

@@ -76,6 +76,8 @@ static enum rondo_err runtime_init(struct rondo_runtime *rt, const struct rondo_
     if (err) return err;
     rt->registry.on_empty = on_empty;
     rt->registry.release = release;
+    rt->registry.on_drop = o->on_drop;
+    rt->registry.drop_arg = o->drop_arg;
     rt->workers = rondo_zalloc(n_workers * sizeof rt->workers[0]);
     if (!rt->workers) {
         rondo_registry_fini(&rt->registry);
@@ -242,6 +244,7 @@ void rondo_runtime_free(rondo_runtime *rt) {
     kill_all(rt);
     rondo_worker_become(before);
     close_workers(rt);
+    rondo_store_release(&rt->registry.is_quiet, true); /* pairs with drop_one */
     rondo_registry_unref(&rt->registry);
 }
 

@@ -35,7 +35,7 @@ struct swarm {
         uint64_t random; /* its turns only */
     } members[MAX_ACTORS];
     /* atomic counters, compared at rest */
-    uint64_t made, ended, handled, refused, system;
+    uint64_t made, ended, handled, refused, system, letters;
 };
 
 struct work {
@@ -57,6 +57,13 @@ static struct work *new_work(struct swarm *s, unsigned hops) {
     w->hops = hops;
     rondo_add_relaxed(&s->made, 1);
     return w;
+}
+
+static void on_drop(void *arg, const rondo_actor *to, const struct rondo_msg *m) {
+    struct swarm *s = arg;
+    RONDO_CHECK(rondo_actor_runtime(to) == s->rt && strcmp(rondo_actor_name(to), "member") == 0);
+    RONDO_CHECK(m->type == WORK || m->type >= RONDO_MSG_SYSTEM);
+    rondo_add_relaxed(&s->letters, 1);
 }
 
 static void send_somehow(struct swarm *s, uint64_t *random, struct work *w) {
@@ -133,7 +140,8 @@ static void check(const struct swarm *s, const struct rondo_runtime_stats *st, u
     bool ok = s->made == s->ended;
     if (is_at_rest) {
         /* Messages are handled as often as they are sent and not dropped. */
-        ok = ok && st->handled == s->handled + s->system && st->actors == 0;
+        ok = ok && st->handled == s->handled + s->system && st->actors == 0 &&
+             st->dropped <= s->letters;
     }
     if (!ok)
         fail_msg("seed %llu: made %llu, ended %llu, handled %llu and %llu of the system's; the "
@@ -153,10 +161,13 @@ static bool end_all(struct swarm *s) {
     return true;
 }
 
-static void run_seed(const struct rondo_runtime_options *o, uint64_t seed) {
+static void run_seed(const struct rondo_runtime_options *options, uint64_t seed) {
+    struct rondo_runtime_options with_letters = *options, *o = &with_letters;
     uint64_t live = rondo_mem_live();
     struct swarm s = {.random = seed};
     struct rondo_runtime_stats st;
+    with_letters.on_drop = on_drop;
+    with_letters.drop_arg = &s;
     assert_int_equal(rondo_runtime_new(o, &s.rt), 0);
     s.n = 1 + (unsigned)rondo_random_below(&s.random, MAX_ACTORS);
     spawn_all(&s);
