@@ -163,6 +163,14 @@ class Admin(unittest.TestCase):
             self.assertLess(fds, 200)
         self.assertEqual(until(lambda: ask(self.port, "/healthz")[0]), 200)
 
+    def test_a_crowd_that_left_is_forgotten(self):
+        crowd = [socket.create_connection(("127.0.0.1", self.port), 30) for _ in range(300)]
+        for s in crowd:
+            s.sendall(b"GET /met")
+        for s in crowd:
+            s.close()
+        self.assertEqual(ask(self.port, "/metrics")[0], 200)
+
     def test_not_ready_while_it_stops(self):
         server = self.stack.enter_context(
             Server(RONDO, CONFIG, ("--drain-timeout", "1h"), expect_code=-15))
