@@ -247,11 +247,10 @@ class Ends(unittest.TestCase):
                 self.assertEqual(server.wait(), 0)
 
     def test_a_stop_waits_for_a_command_that_runs_long(self):
-        with start(config="workers: 2\n") as server, server.connect() as c:
-            for i in range(4):
-                c.command("SET", "a" * (65536 - i), "v")
-            c.command("SET", "a" * 16000 + "b", "v")
-            c.send("RONDO.INVALIDATE", "*" + "a" * 16000 + "b")  # for seconds
+        with start(config="workers: 2\n", args=("--drain-timeout", "1ms")) as server, \
+                server.connect() as c:
+            c.command("SET", "a" * 65536, "v")
+            c.send("RONDO.INVALIDATE", "*" + "a" * 8000 + "b")  # for seconds
             server.signal()
             self.assertTrue(c.is_closed())
             self.assertEqual(server.wait(), 0)
