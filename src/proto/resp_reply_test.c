@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/check.h"
 #include "base/mem.h"
+#include "proto/locale_fixture.h"
 #include "proto/resp.h"
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -383,7 +383,7 @@ static void writing_what_was_parsed(void **state) {
 /* Skipped where no locale with a comma is installed. */
 static void a_locale_of_the_host_changes_nothing(void **state) {
     (void)state;
-    if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8")) skip();
+    if (!rondo_set_comma_locale()) skip();
     struct rondo_resp_limits limits = rondo_resp_limits_default();
     struct rondo_resp_reply p;
     size_t used;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/check.h"
 #include "base/mem.h"
+#include "proto/locale_fixture.h"
 #include "proto/resp.h"
-#include <locale.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -170,7 +170,7 @@ static void out_of_memory_is_kept(void **state) {
 /* Skipped where no locale with a comma is installed. */
 static void a_locale_of_the_host_changes_nothing(void **state) {
     (void)state;
-    if (!setlocale(LC_ALL, "de_DE.UTF-8") && !setlocale(LC_ALL, "fr_FR.UTF-8")) skip();
+    if (!rondo_set_comma_locale()) skip();
     struct rondo_buf buf = {0};
     struct rondo_resp_writer w = rondo_resp_writer_of(&buf, 3);
     rondo_resp_write_double(&w, -1.25e-7);
