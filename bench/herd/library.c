@@ -135,7 +135,7 @@ static void ask(struct caller *c, struct rondo_msg *go) {
     struct rondo_read read = {.done = {.to = c->actor, .type = MSG_ANSWER},
                               .scratch = scratch,
                               .scratch_size = sizeof scratch};
-    c->go = go;
+    rondo_store_relaxed(&c->go, go); /* partner: stop_all */
     c->start_ns = bench_now_ns();
     if (rondo_cache_get(h->caches[phase & 1], &key, &read, &answer) == RONDO_PENDING) {
         rondo_add_seq_cst(&h->n_parked, 1u); /* partner: stop_all */
@@ -145,7 +145,7 @@ static void ask(struct caller *c, struct rondo_msg *go) {
     struct tally *t = tally_of(h);
     if (!c->key.is_cold) note_hit(c, t, phase, ns);
     check(c, &answer, t);
-    c->go = NULL;
+    rondo_store_relaxed(&c->go, NULL); /* partner: stop_all */
     rondo_send(c->actor, go);
 }
 
@@ -162,7 +162,7 @@ static void receive(rondo_actor *self, void *state, struct rondo_msg *m) {
         }
         rondo_msg_free(m);
         m = c->go;
-        c->go = NULL;
+        rondo_store_relaxed(&c->go, NULL); /* partner: stop_all */
     }
     ask(c, m);
 }
@@ -232,7 +232,9 @@ static void stop_all(struct herd *h, struct herd_result *out) {
     rondo_store_release(&h->is_over, true); /* pairs with the loads in ask and receive */
     /* Pairs with the counting in ask and receive. */
     while (rondo_load_seq_cst(&h->n_parked) < h->n_actors) sleep_ns(MS);
-    for (unsigned i = 0; i < h->n_actors; i++) out->waiting += h->callers[i].go != NULL;
+    /* An answer may still come: partner of the stores in ask and receive. */
+    for (unsigned i = 0; i < h->n_actors; i++)
+        out->waiting += rondo_load_relaxed(&h->callers[i].go) != NULL;
     struct rondo_cache_stats stats = at_rest(h->caches[0]);
     out->misses = stats.misses;
     out->flights_now = stats.flights;
