@@ -12,6 +12,8 @@ import sys
 import tempfile
 import unittest
 
+from rondo_server import Server
+
 RONDO = os.path.abspath(sys.argv[1])
 TREE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -204,6 +206,19 @@ class Ritual(Case):
         self.assertEqual(r.returncode, 1)
         self.assertIn("/nonexistent.yaml", r.stderr)
         self.assertEqual(r.stderr.count("\n"), 1, r.stderr)
+
+    def test_as_clients_of_a_server(self):
+        with open(os.path.join(TREE, "examples", "fhtagn.yaml"), encoding="utf-8") as f:
+            config = f.read().replace("delay: 5s", "delay: 200ms")
+        with Server(RONDO, config) as server:
+            for _ in range(2):  # the keys are deleted first
+                r = run("ritual", "--json", "--connect", f"127.0.0.1:{server.port}")
+                self.assertEqual((r.returncode, r.stderr), (0, ""))
+                j = json.loads(r.stdout)
+                self.assertEqual((j["callers"], j["loads"], j["answers"]), (10, 2, 10))
+                self.assertIsNone(j["threads"])
+            self.assertRegex(server.stdout(), r"(?m)^TimeAndSpace: Processing summoning by "
+                                              r"Cultist-\d+ for Cthulhu$")
 
     def test_nobody_at_the_address(self):
         r = run("ritual", "--connect", "127.0.0.1:1")
