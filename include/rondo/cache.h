@@ -375,7 +375,7 @@ RONDO_API rondo_cache *rondo_keyspace_find(rondo_keyspace *ks, const char *name)
 #define RONDO_CACHE_STATS(X)                                                                       \
     X(hits, "reads answered by memory")                                                            \
     X(stale_hits, "reads answered by a value past its time")                                       \
-    X(misses, "reads that led or joined a flight, or found a remembered absence or error")         \
+    X(misses, "reads that found no value in memory")                                               \
     X(joined, "misses that waited on somebody else's flight")                                      \
     X(loads, "keys asked of the source")                                                           \
     X(calls, "calls of the source")                                                                \

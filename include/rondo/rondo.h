@@ -106,7 +106,8 @@ struct rondo_threads {
 };
 
 /*
- * Where log lines go.  The library writes nothing to any stream by itself.  `fn`
+ * Where log lines go.  The library writes nothing to any stream by itself,
+ * but to standard error when an internal check fails and no function is set.  `fn`
  * is called on whatever thread has something to say, with no lock held that a
  * caller could want; `line` is NUL-terminated, without a newline, borrowed.
  */

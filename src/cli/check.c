@@ -51,7 +51,7 @@ int rondo_cli_check(int argc, char **argv) {
         break;
     }
     if (argc - first != 1) {
-        (void)rondo_args_mistake(&args, "which file?");
+        (void)rondo_args_mistake(&args, "no file was given");
         return RONDO_EXIT_USAGE;
     }
     return check(argv[first]);

@@ -85,9 +85,8 @@ static enum rondo_err not_found(const char *type, struct rondo_source_error *why
         unknown_type(type, why);
         return RONDO_ERR_INVALID;
     }
-    snprintf(why->text, sizeof why->text,
-             "rondo-source-%s.so is not installed (it is built where %s are there)", type,
-             known->needs);
+    snprintf(why->text, sizeof why->text, "rondo-source-%s.so is not there (building it takes %s)",
+             type, known->needs);
     return RONDO_ERR_NOT_FOUND;
 }
 
@@ -266,7 +265,7 @@ static enum rondo_err describe_one(const struct rondo_source_type *type, struct 
     char *path;
     enum rondo_err err = rondo_finder_path(type->name, NULL, &path);
     if (err == RONDO_ERR_NOT_FOUND)
-        return rondo_buf_printf(out, "%-10s missing (built where %s are there)\n", type->name,
+        return rondo_buf_printf(out, "%-10s missing (building it takes %s)\n", type->name,
                                 type->needs);
     if (err) return err;
     err = rondo_buf_printf(out, "%-10s %s\n", type->name, path);

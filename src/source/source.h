@@ -62,7 +62,7 @@ const struct rondo_source_type *rondo_source_type_at(size_t i);
 /* For `rondo --version`: one line a type, each with a newline, such as
  *   scripted   built in
  *   sqlite     /usr/lib/rondo/rondo-source-sqlite.so
- *   sqlite     missing (built where libsqlite3-dev and libjansson-dev are there)
+ *   sqlite     missing (building it takes libsqlite3-dev and libjansson-dev)
  * Errors: NOMEM. */
 RONDO_NODISCARD enum rondo_err rondo_source_describe(struct rondo_buf *out);
 

@@ -116,8 +116,8 @@ static void test_a_type_that_is_not_installed(void **state) {
     struct rondo_source_error why = {""};
     const struct rondo_source_ops *ops;
     assert_int_equal(rondo_source_find("sqlite", "/nonexistent", &why, &ops), RONDO_ERR_NOT_FOUND);
-    assert_string_equal(why.text, "rondo-source-sqlite.so is not installed (it is built where "
-                                  "libsqlite3-dev and libjansson-dev are there)");
+    assert_string_equal(why.text, "rondo-source-sqlite.so is not there (building it takes "
+                                  "libsqlite3-dev and libjansson-dev)");
 }
 
 static void test_the_environment_names_a_directory(void **state) {
@@ -139,7 +139,7 @@ static void test_describe(void **state) {
     assert_int_equal(unsetenv("RONDO_SOURCE_DIR"), 0);
     static const char expected[] =
         "scripted   built in\n"
-        "sqlite     missing (built where libsqlite3-dev and libjansson-dev are there)\n";
+        "sqlite     missing (building it takes libsqlite3-dev and libjansson-dev)\n";
     assert_true(out.len >= sizeof expected - 1);
     assert_memory_equal(out.data, expected, sizeof expected - 1);
     rondo_buf_fini(&out);
