@@ -323,6 +323,10 @@ class Commands(Served):
                       "expired_keys", "evicted_keys", "total_commands_processed",
                       "instantaneous_ops_per_sec"):
             self.assertIn(field, info)
+        # The default is a share of the machine's memory: never 0, which means no limit.
+        self.assertGreater(int(info["maxmemory"]), 0)
+        self.assertEqual(c.command("CONFIG", "GET", "maxmemory"),
+                         [b"maxmemory", info["maxmemory"].encode()])
         self.assertEqual(info["tcp_port"], str(self.server.port))
         self.assertEqual(info["process_id"], str(self.server.process.pid))
         c.command("SET", "k", "v")

@@ -368,6 +368,9 @@ RONDO_API rondo_cache *rondo_keyspace_route(rondo_keyspace *ks, struct rondo_sli
 RONDO_API rondo_cache *rondo_keyspace_cache(rondo_keyspace *ks, size_t i);
 RONDO_API rondo_cache *rondo_keyspace_find(rondo_keyspace *ks, const char *name);
 
+/* What all its caches may hold together, the default worked out. */
+uint64_t rondo_keyspace_limit(const rondo_keyspace *ks);
+
 /* ------------------------------------------------------------- counters --- */
 
 /* X(name, what it counts): all 64-bit, since the cache was opened, except those

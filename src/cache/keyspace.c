@@ -175,6 +175,10 @@ rondo_cache *rondo_keyspace_cache(rondo_keyspace *ks, size_t i) {
     return i < ks->n_caches ? ks->caches[i] : NULL;
 }
 
+uint64_t rondo_keyspace_limit(const rondo_keyspace *ks) {
+    return ks->shards.budget.limit;
+}
+
 rondo_cache *rondo_keyspace_find(rondo_keyspace *ks, const char *name) {
     for (size_t i = 0; i < ks->n_caches; i++)
         if (strcmp(ks->caches[i]->policy.name, name) == 0) return ks->caches[i];

@@ -23,7 +23,7 @@ static void get_maxclients(const struct rondo_service *s, char *out) {
     put_number(out, rondo_clients_max(&s->clients));
 }
 static void get_maxmemory(const struct rondo_service *s, char *out) {
-    put_number(out, s->config->memory_bytes);
+    put_number(out, rondo_keyspace_limit(s->ks));
 }
 static void get_port(const struct rondo_service *s, char *out) {
     put_number(out, s->port);

@@ -96,7 +96,7 @@ static enum rondo_run run_memory_stats(struct rondo_cmd *call) {
     write_pair(&call->w, "total.allocated", sum.bytes);
     write_pair(&call->w, "keys.count", sum.entries);
     write_pair(&call->w, "keys.bytes-per-key", sum.entries ? sum.bytes / sum.entries : 0);
-    write_pair(&call->w, "maxmemory", s->config->memory_bytes);
+    write_pair(&call->w, "maxmemory", rondo_keyspace_limit(s->ks));
     return RONDO_RUN_DONE;
 }
 

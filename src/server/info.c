@@ -70,7 +70,7 @@ static void write_clients(struct info *i) {
 static void write_memory(struct info *i) {
     number(i, "used_memory", i->caches.bytes);
     line(i, "used_memory_human:%.2fM", (double)i->caches.bytes / (1 << 20));
-    number(i, "maxmemory", i->s->config->memory_bytes);
+    number(i, "maxmemory", rondo_keyspace_limit(i->s->ks));
     line(i, "maxmemory_policy:allkeys-lfu");
 }
 
