@@ -159,9 +159,11 @@ static enum rondo_err quick_settings(struct rondo_config_cache *cache, const cha
     }
     const struct rondo_source_option *o = ops->options;
     if (target[0] && o[0].name) err = rondo_cache_source_add(cache, o[0].name, target, 0);
-    if (!err && statement && o[0].name && o[1].name)
-        err = rondo_cache_source_add(cache, o[1].name, statement, 0);
-    return err;
+    if (err || !statement) return err;
+    if (o[0].name && o[1].name) return rondo_cache_source_add(cache, o[1].name, statement, 0);
+    rondo_report_mistake(report, 0, "source", "found \"%.40s\", but %s takes no statement",
+                         statement, cache->source_type);
+    return RONDO_ERR_CONFIG;
 }
 
 static enum rondo_err quick(struct rondo_config *config, const char *pattern, const char *target,

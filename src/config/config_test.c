@@ -440,6 +440,8 @@ static void test_quick_mistakes(void **state) {
         {"user:{id}", "orakel:db", NULL,
          "command line: source: found \"orakel\", allowed: @types\n"},
         {"user:{id}", ":db", NULL, "command line: source: found \"\", allowed: @types\n"},
+        {"user:{id}", "plugin:./x.so", "words.txt",
+         "command line: source: found \"words.txt\", but plugin takes no statement\n"},
         {"user:{id}", "scripted:2x", "{name}",
          "command line: caches.user.source.delay: found \"2x\": a duration is a whole number and a "
          "unit (ns us ms s m h d), such as 10m\n"
