@@ -137,6 +137,8 @@ class Ring(Case):
         self.usage_error("ring", "100", says="unexpected argument '100'")
         self.usage_error("ring", "--thread-per-node", "--threads", "2", says="exclude each other")
         self.usage_error("ring", "--compare", "--threads", "2", says="--compare chooses")
+        self.usage_error("ring", "--full", says="go with --compare")
+        self.usage_error("ring", "--budget", "5s", says="go with --compare")
         self.usage_error("ring", "--spread", "--thread-per-node", says="exclude each other")
         self.usage_error("ring", "--nodes", "100000000", "--rounds", "9223372036854775807",
                          says="more than 2^64")

@@ -12,7 +12,7 @@
 struct ring_cli {
     struct rondo_ring_options ring;
     bool thread_per_node, json, quiet, threads_given;
-    bool compare, full;
+    bool compare, full, budget_given;
     uint64_t budget_ns;
 };
 
@@ -84,6 +84,8 @@ static int check(const struct ring_cli *cli, const struct rondo_args *args) {
     if (cli->compare && (cli->thread_per_node || cli->threads_given || o->is_spread))
         return rondo_args_mistake(args, "--compare chooses the threads: leave out --threads, "
                                         "--thread-per-node and --spread");
+    if (!cli->compare && (cli->full || cli->budget_given))
+        return rondo_args_mistake(args, "--budget and --full go with --compare");
     return RONDO_EXIT_DONE;
 }
 
@@ -158,7 +160,8 @@ int rondo_cli_ring(int argc, char **argv) {
          .kind = RONDO_ARG_DURATION,
          .out = &cli.budget_ns,
          .value = "TIME",
-         .help = "of --compare: how long the thread per node may take (20s)"},
+         .help = "of --compare: how long the thread per node may take (20s)",
+         .given = &cli.budget_given},
         {.name = "full",
          .kind = RONDO_ARG_FLAG,
          .out = &cli.full,
