@@ -94,9 +94,9 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete("rondo", "serve", "--dr"), ["--drain-timeout"])
 
     def test_files(self):
-        self.assertEqual(self.complete("rondo", "serve", "-c", "examples/use"),
+        self.assertEqual(self.complete("rondo", "serve", "-c", "examples/users.y"),
                          ["examples/users.yaml"])
-        self.assertEqual(self.complete("rondo", "check", "examples/use"), ["examples/users.yaml"])
+        self.assertEqual(self.complete("rondo", "check", "examples/users.y"), ["examples/users.yaml"])
 
 
 if __name__ == "__main__":
