@@ -149,7 +149,7 @@ struct rondo_source_ops {
 
     /* Errors: CONFIG (mistakes were told), NOMEM, UNSUPPORTED. */
     enum rondo_err (*open)(const struct rondo_source_config *config, void **out);
-    void (*close)(void *source);
+    void (*close)(void *source); /* NULL: nothing to close */
 
     /* How many keys one load may ask for, at least 1.  NULL: 1. */
     size_t (*batch)(const void *source);
