@@ -110,6 +110,7 @@ static int run(struct ring_cli *cli) {
     return RONDO_EXIT_DONE;
 }
 
+/* Long because the table of options is: one place for parsing, checks and help. */
 int rondo_cli_ring(int argc, char **argv) {
     struct ring_cli cli = {
         .ring = {.nodes = 100, .rounds = 1000000, .tokens = 1, .stall_ns = STALL_S * RONDO_SEC},

@@ -190,6 +190,7 @@ static int run(struct ritual_cli *cli, const struct rondo_args *args) {
     return code;
 }
 
+/* Long because the table of options is: one place for parsing, checks and help. */
 int rondo_cli_ritual(int argc, char **argv) {
     struct ritual_cli cli = {.ritual = {.cultists = 5}, .names = "Cthulhu,Yog-Sothoth"};
     struct rondo_ritual_options *o = &cli.ritual;
