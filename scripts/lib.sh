@@ -13,8 +13,8 @@
 {
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libxxhash-dev libyaml-dev libsqlite3-dev libjansson-dev libmicrohttpd-dev"
 demo_packages="redis-tools sqlite3"
-test_packages="g++ libcmocka-dev clang-format locales python3 python3-redis python3-prometheus-client mandoc dpkg-dev redis-tools redis-server libhiredis-dev sqlite3"
-source_packages="libcurl4-openssl-dev libpq-dev libmariadb-dev postgresql-15 mariadb-server-core"
+test_packages="g++ libcmocka-dev clang-format locales python3 python3-redis python3-prometheus-client mandoc dpkg-dev file redis-tools redis-server libhiredis-dev sqlite3"
+source_packages="libcurl4-openssl-dev libpq-dev libmariadb-dev postgresql-15 mariadb-server-core mariadb-client"
 clang_packages="clang libclang-rt-14-dev llvm"
 # Many machines have a node of their own, which Debian's npm would not go with.
 command -v node >/dev/null 2>&1 && command -v npm >/dev/null 2>&1 ||

@@ -88,7 +88,8 @@ static inline bool database_find(struct database *db) {
     glob_t found;
     if (!database_in_path("setpriv")) return false;
     if (!db->is_postgres)
-        return database_in_path("mariadbd") && database_in_path("mariadb-install-db");
+        return database_in_path("mariadbd") && database_in_path("mariadb-install-db") &&
+               database_in_path("my_print_defaults") && database_in_path("mariadb-admin");
     bool is_there = glob("/usr/lib/postgresql/*/bin/initdb", 0, NULL, &found) == 0;
     if (is_there) {
         const char *path = found.gl_pathv[found.gl_pathc - 1];
